@@ -1,0 +1,49 @@
+"""The base of every type of the resource, and the markers that the schema generator reads."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+class Model(BaseModel):
+    """Frozen, camelCase on the wire, and tolerant of fields it does not know.
+
+    A newer CRD may carry fields that this operator has never heard of: they must not stop it.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        str_strip_whitespace=False,
+    )
+
+    def wire(self) -> dict[str, Any]:
+        """The JSON form that Kubernetes stores: camelCase, absent instead of null."""
+        return self.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+
+def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """CEL rules for `json_schema_extra`: (rule, message) pairs. The message names the field and the fix."""
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
+
+
+def list_map(*keys: str) -> dict[str, Any]:
+    """A list whose items are told apart by `keys`, so that server-side apply merges by name."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
+
+
+ATOMIC: dict[str, Any] = {"x-kubernetes-list-type": "atomic"}
+_PRESERVE: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+# A core/v1 object that is handed on as it is (an affinity, a volume ...); the API server checks it when
+# the Deployment is created.
+CoreObject = Annotated[dict[str, Any], Field(json_schema_extra=_PRESERVE)]
+Name = Annotated[str, Field(min_length=1, max_length=253)]
+Text = Annotated[str, Field(max_length=1024)]
+LabelValue = Annotated[str, Field(max_length=63)]
+AnnotationValue = Annotated[str, Field(max_length=4096)]
+CoreObjects = Annotated[list[CoreObject], Field(max_length=64, json_schema_extra=ATOMIC)]
+StringMap = Annotated[dict[str, AnnotationValue], Field(max_length=64)]

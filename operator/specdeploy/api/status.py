@@ -1,0 +1,182 @@
+"""What the operator reports, and its only memory: after a restart everything resumes from it.
+
+Instants are absolute RFC 3339 in UTC; ratios are strings with three decimals; lists are atomic and
+bounded, so that the whole stays below 16 KiB.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import ATOMIC, Model, Text, list_map
+from .reasons import Condition as ConditionType
+from .reasons import Outcome, TrialState
+
+Instant = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+Ratio = Annotated[str, Field(max_length=16, pattern=r"^[0-9]+\.[0-9]{3}$")]
+Hash = Annotated[str, Field(max_length=32)]
+Word = Annotated[str, Field(max_length=64)]
+Sentence = Annotated[str, Field(max_length=1024)]
+
+MAX_VERDICTS = 64
+MAX_SENTENCES = 8
+MAX_RECENT = 120
+MAX_REQUESTS = 8
+
+
+def instant(seconds: float) -> str:
+    """Seconds since the epoch as RFC 3339, whole seconds, UTC."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds(text: str) -> float:
+    """RFC 3339 as seconds since the epoch. Raises ValueError on anything else."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return moment.timestamp()
+
+
+class Condition(Model):
+    """One observation, as in meta/v1."""
+
+    type: Word = Field(description="Type of the condition.")
+    status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
+    observed_generation: int | None = Field(None, description="Generation this was observed for.")
+    last_transition_time: Instant = Field(description="When status last changed.")
+    reason: Word = Field(description="Why, as one documented word.")
+    message: Annotated[str, Field(max_length=2048)] = Field(description="Why, and what to do.")
+
+
+class EngineStatus(Model):
+    """What was resolved for the engine."""
+
+    image: Annotated[str, Field(max_length=512)] | None = Field(
+        None, description="Image in force where the spec names none."
+    )
+
+
+class Serving(Model):
+    """What serves."""
+
+    name: Word = Field(description="Drafter that serves, or baseline.")
+    revision: Hash = Field(description="Its revision.")
+    template: Hash = Field(description="Its template.")
+    since: Instant = Field(description="Since when.")
+    speedup: Ratio | None = Field(
+        None, description="Speed relative to the baseline, as measured in its trial."
+    )
+    lower: Ratio | None = Field(None, description="Lower end of the interval.")
+    upper: Ratio | None = Field(None, description="Upper end of the interval.")
+    summary: Word | None = Field(None, description="The same for a column.")
+
+
+class BaselineStatus(Model):
+    """The arm without a drafter."""
+
+    revision: Hash = Field(description="Its revision.")
+    template: Hash = Field(description="Its template.")
+
+
+class TrialStatus(Model):
+    """The trial that runs, with its evidence."""
+
+    drafter: Word = Field(description="Drafter on trial.")
+    revision: Hash = Field(description="Its revision.")
+    template: Hash = Field(description="Its template.")
+    attempt: int = Field(ge=1, description="How often this revision was tried, this time included.")
+    state: TrialState = Field(description="Where the trial is.")
+    reason: Word | None = Field(None, description="Why it waits.")
+    start_time: Instant = Field(description="When a pod was first borrowed for it.")
+    state_time: Instant = Field(description="When it came to this state.")
+    ready_time: Instant | None = Field(None, description="When its pods were first ready.")
+    first_window_time: Instant | None = Field(None, description="When its measurement began.")
+    measured_seconds: int = Field(0, ge=0, description="Seconds measured so far.")
+    last_window: int | None = Field(None, description="Index of the last window judged.")
+    retried: bool = Field(False, description="The one forgiven refusal of a GPU still draining was used.")
+    summary: Annotated[str, Field(max_length=96)] | None = Field(None, description="The same for a column.")
+    ratio: Ratio | None = Field(None, description="Speed relative to the baseline so far.")
+    lower: Ratio | None = Field(None, description="Lower end of the interval.")
+    upper: Ratio | None = Field(None, description="Upper end of the interval.")
+    windows: int = Field(0, ge=0, description="Windows that counted.")
+    skipped: Annotated[dict[str, int], Field(max_length=32)] | None = Field(
+        None, description="Windows that did not count, by reason."
+    )
+    evidence: Annotated[str, Field(max_length=4096)] | None = Field(
+        None, description="State of the judge, versioned."
+    )
+    recent: Annotated[list[int], Field(max_length=MAX_RECENT, json_schema_extra=ATOMIC)] | None = Field(
+        None, description="Ratios of the last windows, in per mille."
+    )
+    fallback: Serving | None = Field(None, description="What served before, while a promotion moves pods.")
+
+
+class Capacity(Model):
+    """Pods."""
+
+    desired: int = Field(ge=0, description="Pods wanted over all arms.")
+    ready: int = Field(ge=0, description="Pods ready over all arms.")
+    borrowed: int = Field(ge=0, description="Pods that the trial has borrowed.")
+    lost: int = Field(ge=0, description="Pods that could not be placed again after a trial.")
+    summary: Word = Field(description="ready/desired, for a column.")
+
+
+class Verdict(Model):
+    """What a trial ended with. It belongs to the revision."""
+
+    drafter: Word = Field(description="Drafter.")
+    revision: Hash = Field(description="Its revision.")
+    attempt: int = Field(1, ge=1, description="Which attempt of this revision.")
+    outcome: Outcome = Field(description="What the trial ended with.")
+    reason: Word | None = Field(None, description="Why, as one word.")
+    time: Instant = Field(description="When.")
+    retry_time: Instant | None = Field(None, description="Not tried again before.")
+    ratio: Ratio | None = Field(None, description="Speed relative to the baseline.")
+    lower: Ratio | None = Field(None, description="Lower end of the interval.")
+    upper: Ratio | None = Field(None, description="Upper end of the interval.")
+    windows: int | None = Field(None, ge=0, description="Windows that counted.")
+    render_version: int | None = Field(None, description="Renderer, for Unhealthy and Invalid.")
+    message: Sentence | None = Field(None, description="One sentence with the numbers; newest verdicts only.")
+
+
+class Request(Model):
+    """An annotation's verb that was handled, so that it is handled once."""
+
+    verb: Literal["abort", "retry"] = Field(description="The verb.")
+    value: Annotated[str, Field(max_length=128)] = Field(description="The annotation's value.")
+    time: Instant = Field(description="When it was handled.")
+    result: Text = Field(description="What came of it.")
+
+
+class Status(Model):
+    """Everything observed and everything remembered."""
+
+    conditions: (
+        Annotated[list[Condition], Field(max_length=16, json_schema_extra=list_map("type"))] | None
+    ) = Field(None, description="Observations.")
+    message: Sentence | None = Field(None, description="What is happening, why, what is next and when.")
+    observed_generation: int | None = Field(None, description="Generation of the spec last acted on.")
+    replicas: int | None = Field(None, ge=0, description="Pods that exist, for /scale.")
+    selector: Annotated[str, Field(max_length=256)] | None = Field(
+        None, description="Selector of the pods, for /scale."
+    )
+    engine: EngineStatus | None = Field(None, description="What was resolved for the engine.")
+    serving: Serving | None = Field(None, description="What serves.")
+    baseline: BaselineStatus | None = Field(None, description="The arm without a drafter.")
+    trial: TrialStatus | None = Field(None, description="The trial that runs.")
+    capacity: Capacity | None = Field(None, description="Pods.")
+    verdicts: Annotated[list[Verdict], Field(max_length=MAX_VERDICTS, json_schema_extra=ATOMIC)] | None = (
+        Field(None, description="What trials ended with, newest first.")
+    )
+    requests: Annotated[list[Request], Field(max_length=MAX_REQUESTS, json_schema_extra=ATOMIC)] | None = (
+        Field(None, description="Annotations that were handled, newest first.")
+    )
+
+    def condition(self, kind: ConditionType) -> Condition | None:
+        """The condition of that type, if it was ever set."""
+        return next((c for c in self.conditions or [] if c.type == kind), None)
+
+    def verdict(self, revision: str) -> Verdict | None:
+        """The newest verdict of a revision."""
+        return next((v for v in self.verdicts or [] if v.revision == revision), None)
