@@ -1,0 +1,142 @@
+"""Fetches the `/metrics` pages of pods. The only I/O of a measurement; `exposition` says what a page means.
+
+A pod may be slow, endless, broken or gone, and none of that may stop the operator: every target ends as a Sample
+or a ScrapeFailure within `timeout_seconds` of its turn, and at most `concurrency` targets are asked at once.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import httpx
+
+from specdeploy.metrics import exposition
+from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
+
+TIMEOUT_SECONDS = 5.0
+MAX_BODY_BYTES = 4 * 1024 * 1024
+CONCURRENCY = 16
+
+# Compression is not asked for: a few KB of gzip can hold a body of gigabytes.
+_HEADERS = {"Accept": "text/plain; version=0.0.4", "Accept-Encoding": "identity"}
+
+_PAGE_FAILURES: dict[type[exposition.UnreadablePageError], FailureKind] = {
+    exposition.GarbageError: FailureKind.GARBAGE,
+    exposition.NotVllmError: FailureKind.NOT_VLLM,
+    exposition.SeriesMissingError: FailureKind.SERIES_MISSING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One pod to ask: the uid that names it in the answer, and where it listens (IPv4 or IPv6)."""
+
+    uid: str
+    ip: str
+    port: int
+
+    @property
+    def url(self) -> httpx.URL:
+        return httpx.URL(scheme="http", host=self.ip, port=self.port, path="/metrics")
+
+
+class _ScrapeError(Exception):
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.failure = ScrapeFailure(kind, message)
+
+
+class PodReader:
+    """Asks pods for their counters. It owns the client it is given; `close` it at the end."""
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        *,
+        clock: Callable[[], float],
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        max_body_bytes: int = MAX_BODY_BYTES,
+        concurrency: int = CONCURRENCY,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._timeout_seconds = timeout_seconds
+        self._max_body_bytes = max_body_bytes
+        self._slots = asyncio.Semaphore(concurrency)
+
+    @classmethod
+    def over(cls, transport: httpx.AsyncBaseTransport | None, *, clock: Callable[[], float]) -> Self:
+        """A reader with a client of its own; `transport` None is the network, anything else takes its place.
+
+        `clock` gives seconds that never step back, such as `time.monotonic`.
+        """
+        return cls(new_client(transport), clock=clock)
+
+    async def read(self, targets: Sequence[Target]) -> dict[str, Sample | ScrapeFailure]:
+        """Ask all targets; the answer has each target's uid. Takes at most
+        `timeout_seconds * ceil(targets / concurrency)`."""
+        answers = await asyncio.gather(*(self._read_one(target) for target in targets))
+        return {target.uid: answer for target, answer in zip(targets, answers, strict=True)}
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _read_one(self, target: Target) -> Sample | ScrapeFailure:
+        async with self._slots:
+            try:
+                # httpx's own timeouts start again with every byte; this one covers the whole answer.
+                async with asyncio.timeout(self._timeout_seconds):
+                    page, taken = await self._fetch(target.url)
+                return Sample(exposition.parse(page), taken)
+            except _ScrapeError as error:
+                return error.failure
+            except exposition.UnreadablePageError as error:
+                return ScrapeFailure(_PAGE_FAILURES[type(error)], str(error))
+            except (TimeoutError, httpx.TimeoutException):
+                return ScrapeFailure(
+                    FailureKind.TIMEOUT, f"no complete answer within {self._timeout_seconds:g} s"
+                )
+            except httpx.ProtocolError as error:
+                return ScrapeFailure(FailureKind.GARBAGE, f"broken HTTP: {_excerpt(error)}")
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                return ScrapeFailure(FailureKind.UNREACHABLE, f"{type(error).__name__}: {_excerpt(error)}")
+
+    async def _fetch(self, url: httpx.URL) -> tuple[bytes, float]:
+        """The body, and the instant of the response's head: vLLM has read its counters just before it."""
+        async with self._client.stream("GET", url, headers=_HEADERS) as response:
+            taken = self._clock()
+            if response.status_code != httpx.codes.OK:
+                raise _ScrapeError(FailureKind.HTTP_STATUS, f"HTTP status {response.status_code}")
+            if response.headers.get("Content-Encoding", "identity") != "identity":
+                raise _ScrapeError(FailureKind.GARBAGE, "the body is compressed, which was not asked for")
+            return await self._body(response), taken
+
+    async def _body(self, response: httpx.Response) -> bytes:
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > self._max_body_bytes:
+                raise _ScrapeError(
+                    FailureKind.TOO_LARGE, f"the body is longer than {self._max_body_bytes} bytes"
+                )
+        return bytes(body)
+
+
+def new_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    """A client fit for pods: no proxy or netrc from the environment, no redirect, a new connection each time.
+
+    A kept connection would be idle for a window, and vLLM's server closes idle ones after 5 s: the next
+    scrape would fail for nothing now and then.
+    """
+    return httpx.AsyncClient(
+        transport=transport,
+        trust_env=False,
+        follow_redirects=False,
+        timeout=TIMEOUT_SECONDS,
+        limits=httpx.Limits(max_keepalive_connections=0),
+    )
+
+
+def _excerpt(error: Exception) -> str:
+    return ascii(str(error))[:160]
