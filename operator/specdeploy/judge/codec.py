@@ -1,0 +1,104 @@
+"""The state of a trial as a short text for the resource's status, and back, bit for bit.
+
+All numbers in their fixed order as little-endian float64, after a version, in base64. The version changes
+with the order or the meaning of any number.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from specdeploy.judge.settings import Settings
+from specdeploy.judge.state import TrialState, start
+
+VERSION = 1
+LARGEST = 2.0**53
+
+_TEMPLATE = start(Settings())
+
+
+class UnknownVersion(ValueError):  # noqa: N818
+    """The state was written by another version of the judge: the trial must start again."""
+
+
+class MalformedState(ValueError):  # noqa: N818
+    """The text is no state of a trial."""
+
+
+def pack(state: TrialState) -> str:
+    """The state as ASCII text, always of the same length, under 2 KB."""
+    numbers = [float(VERSION), *_numbers(state)]
+    return base64.b64encode(struct.pack(f"<{len(numbers)}d", *numbers)).decode("ascii")
+
+
+def unpack(text: str) -> TrialState:
+    """The state that `pack` gave. Raises UnknownVersion or MalformedState, nothing else."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+        numbers = struct.unpack(f"<{len(raw) // 8}d", raw)
+    except (binascii.Error, ValueError, struct.error) as error:
+        raise MalformedState(f"not a packed state: {error}") from None
+    if not numbers:
+        raise MalformedState("an empty state")
+    if numbers[0] != VERSION:
+        raise UnknownVersion(f"state version {numbers[0]:g}, this judge reads {VERSION}")
+    if not all(math.isfinite(number) and abs(number) <= LARGEST for number in numbers):
+        raise MalformedState("a number of the state is out of range")
+    rest = iter(numbers[1:])
+    try:
+        state: TrialState = _shaped(_TEMPLATE, rest)
+    except StopIteration:
+        raise MalformedState("the state is too short") from None
+    if next(rest, None) is not None:
+        raise MalformedState("the state is too long")
+    _check(state)
+    return state
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _numbers(item)
+    else:
+        yield float(value)
+
+
+def _shaped(like: Any, numbers: Iterator[float]) -> Any:
+    """Fills the shape of `like` with the next numbers."""
+    if isinstance(like, tuple):
+        items = [_shaped(item, numbers) for item in like]
+        return like._make(items) if hasattr(like, "_make") else tuple(items)
+    number = next(numbers)
+    if isinstance(like, float):
+        return number
+    if not number.is_integer():
+        raise MalformedState("a count of the state is not whole")
+    return int(number)
+
+
+def _check(state: TrialState) -> None:
+    """Refuses values with which the arithmetic of the judge could fail."""
+    frozen = state.frozen
+    counts = [*state.skipped, *state.unreached, state.seen, state.queue.bits, state.lane.windows]
+    for comparison in (state.baseline, state.serving):
+        for sums in (comparison.whole, comparison.recent, comparison.newest):
+            counts += [sums.n, sums.pairs, sums.n - sums.pairs]
+        # The recent half is never empty once there is evidence: a mean is taken over it.
+        counts += [comparison.whole.n - comparison.recent.n, comparison.recent.n - min(1, comparison.whole.n)]
+    sane = (
+        min(counts) >= 0
+        and 0 < frozen.alpha < 1
+        and 0 < frozen.promotion_alpha < 1
+        and 0 <= frozen.phi < 1
+        and min(frozen.pod_sd, state.baseline.inverse_pods, state.serving.inverse_pods) >= 0
+        and frozen.pod_freedom >= 3
+        and frozen.disaster_sd >= 0.01
+        and -1 <= state.last_reason < len(state.skipped)
+    )
+    if not sane:
+        raise MalformedState("the numbers of the state contradict each other")

@@ -1,0 +1,93 @@
+"""One sentence a verdict, with the numbers: what was measured, over how many windows, at which batch, what
+was done."""
+
+from __future__ import annotations
+
+import math
+
+from specdeploy.judge.assess import ADVICE
+from specdeploy.judge.comparison import pod_term
+from specdeploy.judge.guards import WATCHED_WINDOWS
+from specdeploy.judge.settings import Settings
+from specdeploy.judge.state import TrialState
+from specdeploy.judge.verdict import Ratio, Summary, multiple, summarise
+
+
+def promoted(state: TrialState, settings: Settings) -> str:
+    return f"{_measured(summarise(state))}: proven faster by {settings.minimum_effect:.0%} or more, promoted"
+
+
+def runner_up(state: TrialState, why: str) -> str:
+    return f"{_measured(summarise(state))}: faster than the baseline but {why}, kept as runner-up"
+
+
+def slower(state: TrialState) -> str:
+    return f"{_measured(summarise(state))}: slower than the baseline, rolled back"
+
+
+def not_worth_it(state: TrialState, why: str) -> str:
+    return f"{_measured(summarise(state))}: {why}, rolled back"
+
+
+def disaster(state: TrialState) -> str:
+    lane = state.lane
+    times = _times(multiple(lane.mean))
+    return (
+        f"{times} the baseline's decode speed over the last {lane.windows} windows: far slower, rolled back"
+    )
+
+
+def less_capacity(state: TrialState) -> str:
+    queue = (
+        f"requests waited on the trial pods in {state.queue.windows} of the last {WATCHED_WINDOWS} windows "
+        "and on no baseline pod: the drafter leaves less room for requests, rolled back"
+    )
+    return f"{_measured(summarise(state))}; {queue}" if state.used else queue
+
+
+def inconclusive(state: TrialState) -> str:
+    summary = summarise(state)
+    if not state.used:
+        return (
+            f"no window was evidence by the deadline ({_skipped(summary)}), not promoted; {_advice(summary)}"
+        )
+    pods = math.expm1(pod_term(state.baseline, state.frozen))
+    return (
+        f"{_measured(summary)}: nothing is proven by the deadline, not promoted; "
+        f"pods of the same kind may differ by {pods:.1%}, so more pods can decide smaller effects"
+    )
+
+
+def _measured(summary: Summary) -> str:
+    against_baseline = Ratio(summary.ratio, summary.lower, summary.upper)
+    parts = f"{_with_interval(against_baseline)} the baseline's decode speed"
+    if summary.serving is not None:
+        parts += f" and {_with_interval(summary.serving)} that of what serves"
+    parts += (
+        f" over {summary.windows_used} windows at batch {summary.batch_low:.1f} to {summary.batch_high:.1f}"
+    )
+    return f"{parts} ({_skipped(summary)})" if summary.skipped else parts
+
+
+def _with_interval(ratio: Ratio) -> str:
+    if ratio.lower is None or ratio.upper is None:
+        return _times(ratio.ratio)
+    return f"{_times(ratio.ratio)} [{ratio.lower:.3f}, {ratio.upper:.3f}]"
+
+
+def _times(ratio: float | None) -> str:
+    return "an unknown multiple of" if ratio is None else f"{ratio:.3f}x"
+
+
+def _skipped(summary: Summary) -> str:
+    if not summary.skipped:
+        return "no window was seen"
+    counts = ", ".join(f"{count} {reason.value}" for reason, count in summary.skipped.items())
+    return f"skipped: {counts}"
+
+
+def _advice(summary: Summary) -> str:
+    if not summary.skipped:
+        return "check that the pods are ready"
+    most = max(summary.skipped, key=lambda reason: summary.skipped[reason])
+    return ADVICE[most]

@@ -1,0 +1,99 @@
+"""What one window holds: the differences of every pod's counters, by arm.
+
+First in the judge's flow: window -> arm -> assess -> comparison, disaster, guards -> decide. The caller (the
+operator's metrics, or a replayed file) builds these values; nothing here has been checked for sense yet, that
+is `arm`'s work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+BASELINE = "baseline"
+TRIAL = "trial"
+SERVING = "serving"
+
+
+class Reason(StrEnum):
+    """Why a window is no evidence. The order is stored in saved states: only ever append."""
+
+    NO_DATA = "NoData"
+    NO_TRAFFIC = "NoTraffic"
+    BAD_NUMBERS = "BadNumbers"
+    WARMING_UP = "WarmingUp"
+    POD_RESTARTED = "PodRestarted"
+    STALLED = "Stalled"
+    UNEVEN = "Uneven"
+    ARM_NOT_REACHED = "ArmNotReached"
+    DIFFERENT_IMAGE = "DifferentImage"
+    DIFFERENT_GPU = "DifferentGPU"
+    TEMPLATE_EDITED = "TemplateEdited"
+    OPERATOR_RESTART = "OperatorRestart"
+    OUT_OF_ORDER = "OutOfOrder"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What the caller knows to stand against a window, with a sentence for people."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodWindow:
+    """One pod over one window. Counters are differences over `seconds`; gauges are read at the window's end.
+
+    `first_tokens` is the time-to-first-token count and `itl_seconds` the inter-token-latency sum of vLLM.
+    What is optional is None when unknown. `ready_seconds` (time since Ready) and `finished_since_ready`
+    (requests) are the values at the window's end; `restarts` counts container restarts inside the window.
+    """
+
+    pod: str
+    seconds: float
+    generation_tokens: float
+    first_tokens: float
+    itl_seconds: float
+    prompt_tokens: float | None = None
+    requests_waiting: float | None = None
+    requests_running: float | None = None
+    finished_requests: float | None = None
+    finished_since_ready: float | None = None
+    ready_seconds: float | None = None
+    restarts: float | None = None
+    drafts: float | None = None
+    draft_tokens: float | None = None
+    accepted_tokens: float | None = None
+    itl_count: float | None = None
+
+    @property
+    def decode_tokens(self) -> float:
+        """Tokens after the first of each request, at least 0."""
+        return max(0.0, self.generation_tokens - self.first_tokens)
+
+    @property
+    def speed(self) -> float | None:
+        """Decode tokens per request-decode-second (R); None if no request decoded."""
+        return self.decode_tokens / self.itl_seconds if self.itl_seconds > 0 else None
+
+    @property
+    def batch(self) -> float | None:
+        """Mean number of requests decoding at once (B); None for a window without length."""
+        return self.itl_seconds / self.seconds if self.seconds > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """All arms over the same period. `index` rises by one from window to window; `seconds` is the length
+    meant.
+
+    `arms` maps "baseline", "trial" and, where a drafter serves beside them, "serving" to their pods. An arm
+    that is absent or empty is a window without data.
+    """
+
+    index: int
+    seconds: float
+    arms: Mapping[str, tuple[PodWindow, ...]]
+    obstacle: Obstacle | None = None
