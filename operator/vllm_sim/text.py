@@ -1,0 +1,45 @@
+"""What the simulated model says: plausible words, the same for the same prompt whatever arm answers."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from itertools import accumulate
+
+_WORDS = (
+    "the a of and to in is that it for as with on be this by are from at which or an but not have its more one "
+    "river morning light window garden engine signal letter small quiet green careful bright narrow open steady "
+    "walks carries follows opens repairs measures reads answers gathers returns holds crosses slowly often then"
+).split()
+_LENGTH = 4096
+
+
+def _corpus() -> list[str]:
+    rng = random.Random(4096)  # noqa: S311 - chance, not cryptography
+    return [" " + rng.choice(_WORDS) + ("." if rng.random() < 0.08 else "") for _ in range(_LENGTH)]
+
+
+_TOKENS = _corpus()
+_TEXT = "".join(_TOKENS)
+_OFFSETS = [0, *accumulate(map(len, _TOKENS))]
+
+
+def start_of(prompt: str) -> int:
+    """Where in the text the answer to `prompt` begins."""
+    return zlib.crc32(prompt.encode()) % _LENGTH
+
+
+def words(start: int, count: int) -> str:
+    """`count` tokens from position `start` on; the text goes round."""
+    parts = []
+    while count > 0:
+        first = start % _LENGTH
+        last = min(first + count, _LENGTH)
+        parts.append(_TEXT[_OFFSETS[first] : _OFFSETS[last]])
+        start, count = last, count - (last - first)
+    return "".join(parts)
+
+
+def token_count(prompt: str) -> int:
+    """About four characters a token, at least one."""
+    return max(1, (len(prompt) + 3) // 4)
