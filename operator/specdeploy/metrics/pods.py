@@ -1,7 +1,7 @@
 """Fetches the `/metrics` pages of pods. The only I/O of a measurement; `exposition` says what a page means.
 
-A pod may be slow, endless, broken or gone, and none of that may stop the operator: every target ends as a Sample
-or a ScrapeFailure within `timeout_seconds` of its turn, and at most `concurrency` targets are asked at once.
+A pod may be slow, endless, broken or gone, and none of that may stop the operator: every target ends as a
+Sample or a ScrapeFailure within `timeout_seconds` of its turn, with at most `concurrency` asked at once.
 """
 
 import asyncio
@@ -114,7 +114,7 @@ class PodReader:
 
     async def _body(self, response: httpx.Response) -> bytes:
         body = bytearray()
-        async for chunk in response.aiter_raw():
+        async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > self._max_body_bytes:
                 raise _ScrapeError(

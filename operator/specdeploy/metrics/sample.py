@@ -1,4 +1,4 @@
-"""What came of asking one pod for its counters: a Sample or a ScrapeFailure. Values between pods and windows."""
+"""What came of asking one pod for its counters: a Sample or a ScrapeFailure. Plain values, no behaviour."""
 
 from dataclasses import dataclass
 from enum import StrEnum

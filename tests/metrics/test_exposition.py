@@ -1,0 +1,291 @@
+"""`exposition.parse`: what is picked from a page, what is summed, and how every bad page ends."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from specdeploy.metrics.exposition import (
+    MAX_LINE_CHARS,
+    MAX_PICKED_CHARS,
+    EngineCounters,
+    GarbageError,
+    NotVllmError,
+    SeriesMissingError,
+    UnreadablePageError,
+    parse,
+)
+from tests.metrics.pages import ENGINE, SPECULATION, START, engine_lines, page
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "data" / "vllm_metrics").glob("*.txt"))
+
+
+def test_a_page_gives_the_counters_of_its_engine() -> None:
+    counters = parse(page(engine_lines(ENGINE | SPECULATION)))
+
+    assert counters.process_start == START
+    assert counters.engines == {
+        "0": EngineCounters(
+            generation_tokens=1000,
+            first_tokens=10,
+            itl_seconds=9.9,
+            itl_count=990,
+            prompt_tokens=400,
+            preemptions=1,
+            requests_running=3,
+            requests_waiting=2,
+            drafts=300,
+            draft_tokens=900,
+            accepted_tokens=600,
+        )
+    }
+
+
+def test_optional_series_that_are_absent_are_none_and_named_not_zero() -> None:
+    counters = parse(page(engine_lines(ENGINE), start=None))
+
+    assert counters.process_start is None
+    assert counters.engines["0"].drafts is None
+    assert counters.engines["0"].finished_requests is None
+    assert {"vllm:spec_decode_num_drafts_total", "process_start_time_seconds"} <= set(counters.missing)
+    assert "vllm:prompt_tokens_total" not in counters.missing
+
+
+def test_series_whose_names_only_begin_like_ours_are_not_picked() -> None:
+    decoys = (
+        'vllm:generation_tokens_created{engine="0"} 1.7e9\n'
+        'vllm:generation_tokens_total_by_tenant{engine="0"} 7\n'
+        'vllm:prompt_tokens_total_created{engine="0"} 7\n'
+        'vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 99\n'
+        'vllm:inter_token_latency_seconds_bucket{engine="0",le="0.01"} 5\n'
+        'xvllm:generation_tokens_total{engine="0"} 5\n'
+        "process_start_time_seconds_total 3\n"
+    )
+
+    assert parse(page(decoys, engine_lines(ENGINE))) == parse(page(engine_lines(ENGINE)))
+
+
+def test_finish_reasons_are_summed_and_positions_are_kept_in_order() -> None:
+    reasons = "".join(
+        f'vllm:request_success_total{{engine="0",finished_reason="{reason}"}} {count}\n'
+        for reason, count in {"stop": 3, "length": 4, "abort": 1}.items()
+    )
+    position = 'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{}"}} {}\n'
+    positions = "".join(position.format(i, 100 - i) for i in (10, 0, 2, 1))
+
+    engine = parse(page(engine_lines(ENGINE), reasons, positions)).engines["0"]
+
+    assert engine.finished_requests == 8
+    assert engine.accepted_by_position == (100, 99, 98, 90)
+
+
+def test_engines_stay_apart() -> None:
+    other = ENGINE | {"vllm:generation_tokens_total": 5.0}
+
+    engines = parse(page(engine_lines(ENGINE, engine="0"), engine_lines(other, engine="1"))).engines
+
+    assert {label: engine.generation_tokens for label, engine in engines.items()} == {"0": 1000, "1": 5}
+
+
+def test_an_engine_that_has_served_nothing_yet_counts_zero_beside_one_that_has() -> None:
+    idle = 'vllm:num_requests_running{engine="1"} 0\n'
+
+    engines = parse(page(engine_lines(ENGINE), idle)).engines
+
+    assert engines["1"].generation_tokens == 0
+    assert engines["1"].prompt_tokens is None
+
+
+@pytest.mark.parametrize(("label", "blocks"), [("256", 256), ("None", None), ("", None), ("-1", None)])
+def test_the_number_of_cache_blocks_is_read_where_it_is_a_number(label: str, blocks: int | None) -> None:
+    info = f'vllm:cache_config_info{{engine="0",num_gpu_blocks="{label}",num_cpu_blocks="9"}} 1.0\n'
+
+    assert parse(page(engine_lines(ENGINE), info)).engines["0"].gpu_blocks == blocks
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'vllm:prompt_tokens_total{engine="0"} 7 # {trace_id="a } \\" b"} 1.0 1700000000.5\n',
+        'vllm:prompt_tokens_total{engine="0"} 7 1700000000000\n',
+        'vllm:prompt_tokens_total{engine="0",model_name="a \\"quoted\\" # {name}"} 7\n',
+        'vllm:prompt_tokens_total{engine="0",} 7\r\n',
+        'vllm:prompt_tokens_total{engine="0"} 7\n# EOF\n',
+        'vllm:prompt_tokens_total{engine="0"} 7\n# EOF',
+    ],
+    ids=[
+        "exemplar",
+        "timestamp",
+        "escaped label",
+        "carriage return",
+        "OpenMetrics end",
+        "end without newline",
+    ],
+)
+def test_every_form_of_a_line_that_is_in_use_is_read(line: str) -> None:
+    without = {name: value for name, value in ENGINE.items() if name != "vllm:prompt_tokens_total"}
+
+    counters = parse(page(engine_lines(without)) + line.encode())
+
+    assert counters.engines["0"].prompt_tokens == 7
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"", NotVllmError),
+        (b"<html>404</html>\n", NotVllmError),
+        (b"process_start_time_seconds 5\n", NotVllmError),
+        (b"# EOF\n", NotVllmError),
+        (b'vllm:num_requests_running{engine="0"} 1\n', SeriesMissingError),
+        (b"\xff\xfe\x00", GarbageError),
+        (b"vllm:generation_tokens_total 1\n\0\n", GarbageError),
+        (page(engine_lines(ENGINE))[:-4], GarbageError),
+    ],
+    ids=["empty", "html", "other server", "idle", "incomplete", "not UTF-8", "binary", "cut off"],
+)
+def test_a_page_without_the_needed_series_is_a_finding(body: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        parse(body)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vllm:prompt_tokens_total\t\n",
+        "vllm:prompt_tokens_total{ 5\n",
+        'vllm:prompt_tokens_total{engine="0} 5\n',
+        "vllm:prompt_tokens_total{engine=0} 5\n",
+        'vllm:prompt_tokens_total{ ="0"} 5\n',
+        'vllm:prompt_tokens_total{engine="0"} 5_0\n',
+        'vllm:prompt_tokens_total{engine="0"} NaN\n',
+        'vllm:prompt_tokens_total{engine="0"} +Inf\n',
+        'vllm:prompt_tokens_total{engine="0"} -1\n',
+        'vllm:prompt_tokens_total{engine="0"} 1' + "0" * 400 + "\n",
+        'vllm:prompt_tokens_total{engine="0",model_name="m"} 400\n',
+        'vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0"} 4\n',
+        'vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="x"} 4\n',
+        'vllm:prompt_tokens_total{a="' + "x" * MAX_LINE_CHARS + '"} 5\n',
+        "".join(f'vllm:request_success_total{{x="{i}"}} 5\n' for i in range(MAX_PICKED_CHARS // 32)),
+    ],
+    ids=range(15),
+)
+def test_a_needed_line_that_is_broken_makes_the_page_garbage(line: str) -> None:
+    with pytest.raises(GarbageError) as caught:
+        parse(page(engine_lines(ENGINE), line))
+    assert len(str(caught.value)) < 250
+    assert str(caught.value).isprintable()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*ENGINE, *SPECULATION, "vllm:cache_config_info", "process_start_time_seconds"]),
+            st.text(alphabet='{}",=\\# \t1e-+.xN_é', max_size=30),
+        ),
+        max_size=5,
+    )
+)
+def test_no_text_behind_our_names_gives_anything_but_counters_or_a_finding(
+    tails: list[tuple[str, str]],
+) -> None:
+    body = page(engine_lines(ENGINE), *(f"{name}{{{tail}\n" for name, tail in tails))
+    try:
+        assert parse(body).engines
+    except UnreadablePageError as error:
+        assert str(error)  # noqa: PT017 (both ends are allowed; that nothing else is raised is the point)
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_give_anything_but_a_finding(body: bytes) -> None:
+    with pytest.raises(UnreadablePageError):
+        parse(body)
+
+
+COUNTS = st.floats(min_value=0, max_value=1e15)
+
+
+@given(
+    st.lists(st.fixed_dictionaries(dict.fromkeys((*ENGINE, *SPECULATION), COUNTS)), min_size=1, max_size=4)
+)
+def test_what_is_written_is_what_is_read(engines: list[dict[str, float]]) -> None:
+    body = page(*(engine_lines(values, engine=str(label)) for label, values in enumerate(engines)))
+
+    read = parse(body).engines
+
+    for label, values in enumerate(engines):
+        assert read[str(label)].generation_tokens == values["vllm:generation_tokens_total"]
+        assert read[str(label)].itl_seconds == values["vllm:inter_token_latency_seconds_sum"]
+        assert read[str(label)].accepted_tokens == values["vllm:spec_decode_num_accepted_tokens_total"]
+        assert read[str(label)].requests_waiting == values["vllm:num_requests_waiting"]
+
+
+@settings(max_examples=30)
+@given(st.integers(min_value=1, max_value=40))
+def test_lines_of_other_series_change_nothing(copies: int) -> None:
+    noise = 'vllm:request_prompt_tokens_bucket{engine="0",le="1"} 3\nhttp_requests_total{a="b"} 2\n' * copies
+
+    assert parse(page(noise, engine_lines(ENGINE), noise)) == parse(page(engine_lines(ENGINE)))
+
+
+def realistic_page() -> bytes:
+    """About 50 KB, as vLLM's: a few needed lines among many buckets."""
+    bucket = 'vllm:request_{}_seconds_bucket{{engine="0",le="{}",model_name="m"}} 3.0\n'
+    buckets = "".join(bucket.format(name, le) for name in range(25) for le in range(25))
+    return page(buckets, engine_lines(ENGINE | SPECULATION))
+
+
+def best_of(runs: int, call: object, *arguments: object) -> float:
+    assert callable(call)
+    durations = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        call(*arguments)
+        durations.append(time.perf_counter() - begin)
+    return min(durations)
+
+
+def test_picking_lines_first_costs_a_fraction_of_parsing_the_whole_page() -> None:
+    body = realistic_page()
+
+    picked = best_of(10, parse, body)
+    whole = best_of(3, lambda: list(text_string_to_metric_families(body.decode())))
+
+    assert picked < whole / 5
+
+
+HOSTILE_LABELS = {
+    "many labels": "".join(f',l{number}=""' for number in range(400)),
+    "many quotes": ',x="' + '\\"' * 1900 + '"',
+    "many backslashes": ',x="' + "\\\\" * 1900 + '"',
+}
+
+
+@pytest.mark.parametrize("labels", HOSTILE_LABELS.values(), ids=HOSTILE_LABELS)
+def test_the_worst_page_within_the_limits_does_not_hold_up_the_operator(labels: str) -> None:
+    line = 'vllm:request_success_total{{finished_reason="{}"{}}} 5\n'
+    worst = "".join(line.format(number, labels) for number in range(MAX_PICKED_CHARS // len(labels) // 2))
+
+    begin = time.perf_counter()
+    counters = parse(page(engine_lines(ENGINE), worst))
+
+    assert time.perf_counter() - begin < 2
+    assert counters.engines[""].finished_requests
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
+def test_a_recorded_page_holds_the_identities_of_its_counters(recording: Path) -> None:
+    counters = parse(recording.read_bytes())
+
+    assert counters.process_start is not None
+    for engine in counters.engines.values():
+        assert engine.gpu_blocks
+        assert engine.itl_count is not None
+        assert engine.itl_count <= engine.generation_tokens - engine.first_tokens
+        if engine.drafts is None:
+            assert engine.itl_count == engine.generation_tokens - engine.first_tokens
+        else:
+            assert sum(engine.accepted_by_position) == engine.accepted_tokens
