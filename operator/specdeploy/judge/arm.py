@@ -40,13 +40,17 @@ class Arm(NamedTuple):
 
 
 def old_enough(pod: PodWindow, seconds: float) -> bool:
-    """Was the pod ready for `seconds` when the window began? A pod of unknown age was."""
-    return pod.ready_seconds is None or pod.ready_seconds - pod.seconds >= seconds
+    """Was the pod ready for `seconds` when the window began? A pod of unknown age was.
+
+    So was one whose window has no sensible length: measure_arm refuses it, with the right reason.
+    """
+    if pod.ready_seconds is None or not 0 < pod.seconds <= LARGEST_COUNTER:
+        return True
+    return pod.ready_seconds >= seconds + pod.seconds
 
 
 def warm(pod: PodWindow, settings: Settings) -> bool:
-    """A rule fixed before the data: ready for the warm-up time and 50 requests finished, the latter not for
-    ever."""
+    """A rule fixed before the data: the warm-up time, and 50 requests finished unless that takes too long."""
     if not old_enough(pod, settings.warmup):
         return False
     few = pod.finished_since_ready is not None and pod.finished_since_ready < WARM_REQUESTS

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from specdeploy.judge.arm import LARGEST_COUNTER, Arm, measure_arm, old_enough, warm
+from specdeploy.judge.arm import Arm, measure_arm, old_enough, warm
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Reason, Window
 
 FLOOR_DECODE_TOKENS = 1000.0
 FLOOR_FIRST_TOKENS = 10.0
-LONGEST_WINDOW_SECONDS = 600.0
+EXTEND_UP_TO_SECONDS = 600.0
+LARGEST_SECONDS = 1e6
 UNEVEN_LOG_BATCH = 0.5
 
 ADVICE: Mapping[Reason, str] = {
@@ -81,7 +82,7 @@ def assess(window: Window, settings: Settings) -> WindowUse:
 
 def read(window: Window, settings: Settings) -> Reading:
     """Measures the arms of a window and says whether it counts."""
-    if not 0 < window.seconds <= LARGEST_COUNTER:
+    if not 0 < window.seconds <= LARGEST_SECONDS:
         return Reading(_skip(Reason.BAD_NUMBERS, None, "the window has no sensible length"), {}, {})
     obstacle = window.obstacle
     if obstacle is not None and obstacle.reason is Reason.NO_DATA:
@@ -107,24 +108,30 @@ def enough_traffic(arms: Mapping[str, Arm]) -> bool:
 
 def _both_ages(window: Window, name: str, settings: Settings) -> tuple[Arm, Arm]:
     pods = window.arms.get(name, ())
-    warm_pods = [pod for pod in pods if warm(pod, settings)]
-    young_pods = [pod for pod in pods if old_enough(pod, settings.window_seconds)]
+    # A pod of unknown age counts as old: the common case in replayed files, and it costs no call.
+    young_pods = [
+        pod for pod in pods if pod.ready_seconds is None or old_enough(pod, settings.window_seconds)
+    ]
+    warm_pods = [pod for pod in pods if pod.ready_seconds is None or warm(pod, settings)]
     young = measure_arm(young_pods)
-    if warm_pods == young_pods and warm_pods:
+    if len(warm_pods) == len(pods) == len(young_pods):
         return young, young
-    warm_arm = measure_arm(warm_pods)
-    if pods and not warm_pods:
-        warm_arm = warm_arm._replace(trouble=Reason.WARMING_UP)
-    return warm_arm, young
+    if not warm_pods:
+        return measure_arm(())._replace(trouble=Reason.WARMING_UP), young
+    return measure_arm(warm_pods), young
 
 
 def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:
     for name, arm in arms.items():
         if arm.trouble is not None and arm.trouble is not Reason.NO_TRAFFIC:
             return _skip(arm.trouble, name, f"no pod of the {name} arm could be measured")
-    idle = next((name for name, arm in arms.items() if not arm.pods), None)
-    if idle is not None or not enough_traffic(arms):
-        return _too_quiet(idle or BASELINE, arms, seconds)
+    if not enough_traffic(arms):
+        # Dropping quiet windows would leave only the busy hours; an idle arm beside a busy one is no quiet hour.
+        use = Use.EXTEND if seconds < EXTEND_UP_TO_SECONDS else Use.SKIPPED
+        return WindowUse(use, Reason.NO_TRAFFIC, BASELINE, _too_quiet(BASELINE, arms))
+    for name, arm in arms.items():
+        if not arm.pods:
+            return _skip(Reason.NO_TRAFFIC, name, _too_quiet(name, arms))
     for name, arm in arms.items():
         if arm.batch_sd > UNEVEN_LOG_BATCH:
             text = f"the pods of the {name} arm carry uneven load (sd of ln batch {arm.batch_sd:.2f})"
@@ -132,14 +139,12 @@ def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:
     return USED
 
 
-def _too_quiet(name: str, arms: Mapping[str, Arm], seconds: float) -> WindowUse:
+def _too_quiet(name: str, arms: Mapping[str, Arm]) -> str:
     arm = arms[name]
-    text = (
+    return (
         f"the {name} arm had {arm.decode_tokens:.0f} decode tokens and {arm.first_tokens:.0f} first tokens; "
         f"a window needs {FLOOR_DECODE_TOKENS:.0f} and {FLOOR_FIRST_TOKENS:.0f}"
     )
-    use = Use.EXTEND if seconds < LONGEST_WINDOW_SECONDS else Use.SKIPPED
-    return WindowUse(use, Reason.NO_TRAFFIC, name, text)
 
 
 def _skip(reason: Reason, arm: str | None, message: str) -> WindowUse:

@@ -17,7 +17,7 @@ from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, start
 
 VERSION = 1
-LARGEST = 2.0**53
+LARGEST = 1e19
 
 _TEMPLATE = start(Settings())
 

@@ -45,7 +45,7 @@ def decide_alarms(state: TrialState, settings: Settings) -> Verdict | None:
 
 def decide(state: TrialState, settings: Settings) -> Verdict | None:
     """What is decided after a window of evidence."""
-    return _first(ALARMS + CHECKS, _case(state, settings))
+    return _first(ALL, _case(state, settings))
 
 
 def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
@@ -126,6 +126,7 @@ def _check_deadline(case: Case) -> Verdict | None:
 
 ALARMS: tuple[Check, ...] = (_check_disaster, _check_capacity)
 CHECKS: tuple[Check, ...] = (_check_retired, _check_promoted, _check_serving, _check_deadline)
+ALL = ALARMS + CHECKS
 
 
 def _case(state: TrialState, settings: Settings) -> Case:

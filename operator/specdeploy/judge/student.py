@@ -27,6 +27,7 @@ def sequential_radius(effective: float, alpha: float) -> float:
     return math.sqrt(freedom * (1 - q) / (q - rho))
 
 
+@lru_cache(maxsize=256)
 def single_look_radius(freedom: float, alpha: float) -> float:
     """The two-sided quantile of Student's t by the Cornish-Fisher series; infinite below 3 degrees of
     freedom.
@@ -35,7 +36,7 @@ def single_look_radius(freedom: float, alpha: float) -> float:
     """
     if freedom < 3:
         return math.inf
-    z = _normal_quantile(alpha)
+    z = NormalDist().inv_cdf(1 - alpha / 2)
     square = z * z
     terms = (
         z,
@@ -45,8 +46,3 @@ def single_look_radius(freedom: float, alpha: float) -> float:
         z * ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) / 92160,
     )
     return math.fsum(term / freedom**power for power, term in enumerate(terms))
-
-
-@lru_cache(maxsize=64)
-def _normal_quantile(alpha: float) -> float:
-    return NormalDist().inv_cdf(1 - alpha / 2)

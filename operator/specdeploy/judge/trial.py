@@ -64,12 +64,15 @@ def _watch(state: TrialState, reading: Reading) -> TrialState:
 
 
 def _unreached(state: TrialState, reading: Reading) -> Unreached:
+    """An arm without ready pods is not counted: there is nothing that could be reached."""
+    reached = {name: arm.first_tokens > 0 for name, arm in reading.young.items()}
+    if all(reached.values()):
+        return Unreached()
     counts = state.unreached._asdict()
     for name, arm in reading.young.items():
-        others = any(other.first_tokens > 0 for key, other in reading.young.items() if key != name)
-        if arm.first_tokens > 0:
+        if reached[name]:
             counts[name] = 0
-        elif others and arm.trouble is not Reason.NO_DATA:
+        elif arm.trouble is not Reason.NO_DATA and any(reached.values()):
             counts[name] += 1
     return Unreached(**counts)
 
