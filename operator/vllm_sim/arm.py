@@ -85,14 +85,15 @@ def build(args: argparse.Namespace, environ: Mapping[str, str]) -> Arm:
     limits = _limits(args, knobs)
     if drafter and args.max_num_batched_tokens <= drafter.tokens:
         raise failures.config_failure(
-            f"ValueError: max_num_batched_tokens={args.max_num_batched_tokens} must exceed the {drafter.tokens} "
-            "lookahead slots of speculative decoding."
+            f"ValueError: max_num_batched_tokens={args.max_num_batched_tokens} must exceed the "
+            f"{drafter.tokens} lookahead slots of speculative decoding."
         )
     failure = failures.asked_for(
         knobs.fail, method=method, checkpoint=checkpoint, utilization=args.gpu_memory_utilization
     )
     if failure and not failure.while_loading:
         raise failure
+    host = environ.get("VLLM_SIM_SEED") or environ.get("HOSTNAME", "")
     return Arm(
         names=tuple(args.served_model_name),
         model=args.model,
@@ -100,7 +101,7 @@ def build(args: argparse.Namespace, environ: Mapping[str, str]) -> Arm:
         limits=limits,
         drafter=drafter,
         knobs=knobs,
-        seed=f"{environ.get('VLLM_SIM_SEED') or environ.get('HOSTNAME', '')}/{args.seed}/{method}/{checkpoint}",
+        seed=f"{host}/{args.seed}/{method}/{checkpoint}",
         cache_labels=_cache_labels(args, limits),
     )
 
@@ -110,7 +111,7 @@ def _drafter(config: Mapping[str, object] | None) -> tuple[Drafter | None, str |
     if config is None:
         return None, None
     try:
-        checked = SpeculativeConfig(**config)  # type: ignore[arg-type]  # checking is what it is for
+        checked = SpeculativeConfig(**config)  # type: ignore[arg-type]  # checking is its purpose
         checkpoint, _ = split_checkpoint(checked.model)
     except ValidationError as error:
         raise failures.config_failure(f"pydantic_core._pydantic_core.ValidationError: {error}") from None

@@ -1,9 +1,9 @@
 """How fast and how well each speculative method drafts, and which knobs an arm ends up with.
 
 Defaults are chosen so that the cost model of `speed` gives back published numbers at its own default load
-(x = 0.13 at 32 streams): vLLM's MI300X sweep of gemma-4-26B-A4B (mtp, eagle3, dflash) and gemma-4-31B (dspark),
-mean acceptance over AMD panels, lowered for eagle (SpecDecode-Bench, GSM8K, Llama-3.1-8B) and for look-up
-drafting (same, InstructCoder). draft_model and suffix are assumptions: no sweep was published.
+(x = 0.13 at 32 streams): vLLM's MI300X sweep of gemma-4-26B-A4B (mtp, eagle3, dflash) and gemma-4-31B
+(dspark), mean acceptance over AMD panels, lowered for eagle (SpecDecode-Bench, GSM8K, Llama-3.1-8B) and for
+look-up drafting (same, InstructCoder). draft_model and suffix are assumptions: no sweep was published.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def split_checkpoint(model: str | None) -> tuple[str | None, dict[str, str]]:
 
 
 def arm_knobs(method: str, model: str | None, environ: Mapping[str, str]) -> Knobs:
-    """The knobs of the arm that drafts with `method` and `model` (BASELINE and None: no drafter). Raises KnobError."""
+    """The knobs of the arm that drafts with `method` and `model` (BASELINE and None: no drafter).
+
+    Raises KnobError.
+    """
     checkpoint, suffix = split_checkpoint(model)
     table = _table(environ.get("VLLM_SIM_DRAFTERS", ""))
     result = Knobs().replaced(METHODS[method]).replaced(knobs.from_environment(environ))

@@ -1,7 +1,7 @@
 """`/metrics`: the engine's own series from `stats`, beside those of the process and of the HTTP routes.
 
-A custom collector, so that the engine's hot path pays nothing for it; prometheus_client, which vLLM uses as well,
-writes the text and the `_created` companions.
+A custom collector, so that the engine's hot path pays nothing for it; prometheus_client, which vLLM uses as
+well, writes the text and the `_created` companions.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ class EngineCollector(Collector):
 
     def _add_distribution(self, metric: Metric, labels: dict[str, str], value: Distribution) -> None:
         counts = value.cumulative()
-        bounds = [floatToGoString(bound) for bound in (*value.bounds, float("inf"))]
+        bounds = [
+            floatToGoString(bound)  # type: ignore[no-untyped-call]
+            for bound in (*value.bounds, float("inf"))
+        ]
         for bound, count in zip(bounds, counts, strict=True):
             metric.add_sample(f"{metric.name}_bucket", dict(sorted({**labels, "le": bound}.items())), count)
         metric.add_sample(f"{metric.name}_count", labels, counts[-1])
@@ -106,13 +109,15 @@ class HttpMetrics:
         )
         self._fine = Histogram(
             "http_request_duration_highr_seconds",
-            "Latency with many buckets but no API specific labels. Made for more accurate percentile calculations. ",
+            "Latency with many buckets but no API specific labels. "
+            "Made for more accurate percentile calculations. ",
             buckets=_FINE,
             registry=registry,
         )
         self._coarse = Histogram(
             "http_request_duration_seconds",
-            "Latency with only few buckets by handler. Made to be only used if aggregation by handler is important. ",
+            "Latency with only few buckets by handler. "
+            "Made to be only used if aggregation by handler is important. ",
             ("method", "handler"),
             buckets=(0.1, 0.5, 1),
             registry=registry,

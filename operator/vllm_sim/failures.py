@@ -1,7 +1,7 @@
 """Starts that fail: what the engine writes to its log, and the code it exits with.
 
-The texts are those that people and the operator look for in the log of a real vLLM. A cause may stand far above
-the last line, as it does there.
+The texts are those that people and the operator look for in the log of a real vLLM. A cause may stand far
+above the last line, as it does there.
 """
 
 from __future__ import annotations
@@ -12,27 +12,30 @@ import sys
 _CORE = "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
 
 _VOCABULARY = (
-    "Value error, Target and draft model should have the same vocabulary size. Target model vocab_size=151936. "
-    "Draft model vocab_size=128256. Using models with different tokenizers can cause out-of-bounds errors during "
-    "speculative decoding."
+    "Value error, Target and draft model should have the same vocabulary size. Target model "
+    "vocab_size=151936. Draft model vocab_size=128256. Using models with different tokenizers can cause "
+    "out-of-bounds errors during speculative decoding."
 )
-_ARCTIC = "ImportError: Arctic Inference is required for suffix decoding. Install via `pip install arctic-inference==0.1.1`."
+_ARCTIC = (
+    "ImportError: Arctic Inference is required for suffix decoding. "
+    "Install via `pip install arctic-inference==0.1.1`."
+)
 _MEMORY = (
     "ValueError: Free memory on device cuda:0 (11.62/191.98 GiB) on startup is less than desired GPU memory "
-    "utilization ({utilization}, {desired:.2f} GiB). Decrease GPU memory utilization or reduce GPU memory used by "
-    "other processes."
+    "utilization ({utilization}, {desired:.2f} GiB). Decrease GPU memory utilization or reduce GPU memory "
+    "used by other processes."
 )
 
 
 class StartFailure(Exception):  # noqa: N818 - an outcome that was asked for, or the user's mistake
-    """The server cannot start. `lines` go to the log; `while_loading`: only after part of the start-up time."""
+    """The server cannot start: `lines` go to the log, `while_loading` after half of the start-up time."""
+
+    exit_code = 1
 
     def __init__(self, lines: list[str], *, while_loading: bool = False) -> None:
         super().__init__(lines[-1])
         self.lines = lines
         self.while_loading = while_loading
-
-    exit_code = 1
 
 
 def config_failure(report: str) -> StartFailure:

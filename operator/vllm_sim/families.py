@@ -1,7 +1,8 @@
 """Every `vllm:` series of vLLM 0.32's page, in its order, with its help text and where its value comes from.
 
-Names, texts and labels are the engine's interface, so they are written as the engine writes them. Series that a
-simulation has nothing to say about (multi-modal and external caches, preemptions) stand at 0, as they do there.
+Names, texts and labels are the engine's interface, so they are written as the engine writes them. Series
+that a simulation has nothing to say about (multi-modal and external caches, preemptions) stand at 0, as
+they do there.
 """
 
 from __future__ import annotations
@@ -102,9 +103,9 @@ _STATE = (
     Family(
         "gauge",
         "num_requests_waiting_by_reason",
-        "Number of waiting requests by reason. Reason labels: 'capacity' = waiting for scheduling capacity; "
-        "'deferred' = deferred by transient constraints (LoRA budget, KV transfer, blocked status). Sum of all "
-        "reasons equals vllm:num_requests_waiting.",
+        "Number of waiting requests by reason. Reason labels: 'capacity' = waiting for scheduling capacity;"
+        " 'deferred' = deferred by transient constraints (LoRA budget, KV transfer, blocked status). Sum of"
+        " all reasons equals vllm:num_requests_waiting.",
         lambda s: {"capacity": s.waiting, "deferred": 0},
         "reason",
     ),
@@ -159,9 +160,9 @@ _TOKENS = (
     Family(
         "counter",
         "prompt_tokens_cached_by_source",
-        "Prefix-cache hit tokens by the cache tier that supplied them: device (local HBM), host (offloaded to "
-        "DRAM), disk, p2p (transferred from another vLLM instance) or external_unspecified. Counted at admission; "
-        "sums to vllm:prefix_cache_hits + vllm:external_prefix_cache_hits.",
+        "Prefix-cache hit tokens by the cache tier that supplied them: device (local HBM), host (offloaded "
+        "to DRAM), disk, p2p (transferred from another vLLM instance) or external_unspecified. Counted at "
+        "admission; sums to vllm:prefix_cache_hits + vllm:external_prefix_cache_hits.",
         _zeros("device", "host", "p2p", "disk", "external_unspecified"),
         "source",
     ),

@@ -39,7 +39,7 @@ class Faults:
         self.done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def apply(self, knobs: Knobs) -> None:
-        """Change behaviour; a failure starts its clock now, and none (or another) lets a hung engine go on."""
+        """Change behaviour; a failure's clock starts now; any other lets a hung engine go on."""
         self._loop.change_knobs(knobs)
         if self._timer is not None:
             self._timer.cancel()

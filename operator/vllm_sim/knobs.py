@@ -25,7 +25,7 @@ RUN_FAILURES = ("crash", "engine-death", "hang", "killed")
 METRICS_MODES = ("ok", "garbage", "binary", "endless", "slow", "error")
 
 _PROBABILITIES = frozenset({"q1", "q", "coverage", "kv_loss"})
-_POSITIVE = frozenset({"base_ms"})
+_POSITIVE = frozenset({"base_ms", "answer_tokens", "tick_ms"})
 
 
 class KnobError(ValueError):
@@ -34,7 +34,7 @@ class KnobError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """Behaviour of one arm. Costs without a unit are multiples of the fixed part of a plain step (`base_ms`)."""
+    """Behaviour of one arm. Costs without a unit are multiples of `base_ms`."""
 
     q1: float = 0.8
     """Chance that the first drafted token is accepted."""
@@ -75,7 +75,8 @@ class Knobs:
 
     def replaced(self, values: Mapping[str, Any]) -> Knobs:
         """A copy with the named values, given as numbers or as text. Raises KnobError."""
-        return dataclasses.replace(self, **{name: _checked(name, value) for name, value in values.items()})
+        checked: dict[str, Any] = {name: _checked(name, value) for name, value in values.items()}
+        return dataclasses.replace(self, **checked)
 
 
 NAMES = tuple(field.name for field in dataclasses.fields(Knobs))

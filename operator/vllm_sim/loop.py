@@ -1,7 +1,7 @@
 """Drives the scheduler in real time and hands out what it generates.
 
-It sleeps while nothing runs. Otherwise it wakes up every `tick_ms`, lets the scheduler catch up, and gives each
-stream the tokens of all steps since: one write per stream and tick, whatever the number of steps.
+It sleeps while nothing runs. Otherwise it wakes up every `tick_ms`, lets the scheduler catch up, and gives
+each stream the tokens of all steps since: one write per stream and tick, whatever the number of steps.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ def read(body: Any, *, chat: bool, names: tuple[str, ...], max_model_len: int, s
     limit = _limit(body, chat=chat)
     if tokens + (limit or 1) > max_model_len:
         raise RequestError(
-            f"This model's maximum context length is {max_model_len} tokens. However, you requested {limit or 1} "
-            f"output tokens and your prompt contains {tokens} input tokens. Please reduce the length of the input "
-            "prompt or the number of requested output tokens."
+            f"This model's maximum context length is {max_model_len} tokens. However, you requested "
+            f"{limit or 1} output tokens and your prompt contains {tokens} input tokens. "
+            "Please reduce the length of the input prompt or the number of requested output tokens."
         )
     options = body.get("stream_options") or {}
     return Asked(
@@ -96,7 +96,7 @@ def response(
     """The body of an answer that is not streamed."""
     common = {"index": 0, "logprobs": None, "finish_reason": reason, "stop_reason": None}
     if asked.chat:
-        message = {
+        message: dict[str, Any] = {
             "role": "assistant",
             "content": answer,
             "refusal": None,

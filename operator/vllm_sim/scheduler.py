@@ -1,8 +1,8 @@
 """Continuous batching in simulated time: the engine core, without I/O and without a clock of its own.
 
-`loop` calls `advance(now)` every now and then; all steps that end by `now` are then simulated one by one, at the
-times at which they would have happened, with the requests that had arrived by their start. So counters are exact
-for every step although the process wakes up rarely.
+`loop` calls `advance(now)` every now and then; all steps that end by `now` are then simulated one by one,
+at the times at which they would have happened, with the requests that had arrived by their start. So
+counters are exact for every step although the process wakes up rarely.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One generation: `output_tokens` come, then it ends with `ending` ("length" or "stop"). Times in seconds."""
+    """One generation: after `output_tokens` it ends with `ending` ("length" or "stop"). Times in seconds."""
 
     prompt_tokens: int
     output_tokens: int
@@ -97,7 +97,7 @@ class Scheduler:
         self._update_gauges()
 
     def resume(self, now: float) -> None:
-        """Go on after a hang: the step that hung ends now, and its whole length is one inter-token latency."""
+        """Go on after a hang: the step that hung ends now, as one long inter-token latency."""
         self.stopped = False
         if self._step_ends is not None:
             self._step_ends = max(self._step_ends, now)

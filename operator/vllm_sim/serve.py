@@ -11,7 +11,9 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 
@@ -50,25 +52,38 @@ async def _run(args: argparse.Namespace, arm: Arm, environ: Mapping[str, str]) -
     if await _load(args, arm, terminated):
         failures.log("KeyboardInterrupt: terminated")
         return _INTERRUPTED
+    async with listening(args, arm, environ) as running:
+        failures.log(f"Starting vLLM API server 0 on http://{args.host or '0.0.0.0'}:{running.port}")
+        return await _until_the_end(running, args.shutdown_timeout, terminated)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that answers on `port`, and its parts."""
+
+    server: Server
+    loop: EngineLoop
+    faults: Faults
+    engine: asyncio.Task[None]
+    port: int
+
+
+@contextlib.asynccontextmanager
+async def listening(args: argparse.Namespace, arm: Arm, environ: Mapping[str, str]) -> AsyncIterator[Running]:
+    """Serve inside the running event loop; at the end, answers under way get a moment to finish."""
     loop = EngineLoop(_scheduler(arm))
     faults = Faults(loop)
-    server = Server(
-        arm,
-        loop,
-        faults=faults,
-        version=_version(environ),
-        api_key=args.api_key or environ.get("VLLM_API_KEY"),
-    )
+    api_key = args.api_key or environ.get("VLLM_API_KEY")
+    server = Server(arm, loop, faults=faults, version=_version(environ), api_key=api_key)
     runner = web.AppRunner(
         server.app(), handler_cancellation=True, access_log=None, shutdown_timeout=_LAST_ANSWERS_SECONDS
     )
     await runner.setup()
     await web.TCPSite(runner, args.host, args.port, backlog=2048).start()
-    failures.log(f"Starting vLLM API server 0 on http://{args.host or '0.0.0.0'}:{args.port}")
-    faults.apply(arm.knobs)
     engine = asyncio.create_task(loop.run())
+    faults.apply(arm.knobs)
     try:
-        return await _until_the_end(args.shutdown_timeout, server, loop, faults, terminated)
+        yield Running(server, loop, faults, engine, port=runner.addresses[0][1])
     finally:
         engine.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -77,7 +92,7 @@ async def _run(args: argparse.Namespace, arm: Arm, environ: Mapping[str, str]) -
 
 
 async def _load(args: argparse.Namespace, arm: Arm, terminated: asyncio.Event) -> bool:
-    """Take the time that loading takes; True if the process was told to stop meanwhile. Raises StartFailure."""
+    """Load; True if the process was told to stop meanwhile. Raises StartFailure."""
     failure = arms.loading_failure(arm, args.gpu_memory_utilization)
     seconds = arm.knobs.startup_seconds / 2 if failure else arm.knobs.startup_seconds
     failures.log(f"Initializing a V1 LLM engine with config: model={arm.model!r}", process="EngineCore")
@@ -89,17 +104,17 @@ async def _load(args: argparse.Namespace, arm: Arm, terminated: asyncio.Event) -
     return False
 
 
-async def _until_the_end(
-    drain_seconds: float, server: Server, loop: EngineLoop, faults: Faults, terminated: asyncio.Event
-) -> int:
+async def _until_the_end(running: Running, drain_seconds: float, terminated: asyncio.Event) -> int:
+    server, loop, faults = running.server, running.loop, running.faults
     signalled = asyncio.create_task(terminated.wait())
-    await asyncio.wait({signalled, faults.done}, return_when=asyncio.FIRST_COMPLETED)
-    if faults.done.done():
-        signalled.cancel()
-        return faults.done.result()
+    ends: set[asyncio.Future[Any]] = {signalled, faults.done, running.engine}
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    signalled.cancel()
+    if running.engine.done():
+        await running.engine  # a bug in the simulation itself: raise it
     server.draining = True
     deadline = asyncio.get_running_loop().time() + drain_seconds
-    while server.open_answers and asyncio.get_running_loop().time() < deadline and not faults.done.done():
+    while not faults.done.done() and server.open_answers and asyncio.get_running_loop().time() < deadline:
         await asyncio.sleep(_POLL_SECONDS)
     if faults.done.done():
         return faults.done.result()

@@ -1,16 +1,16 @@
 """The HTTP side: vLLM's routes, what they answer in trouble, and `/sim/knobs`.
 
-Routes under /v1 want the API key if there is one; health, metrics and version never do. While draining, /health
-stays 200 and every new generation is refused with 500, as in vLLM.
+Routes under /v1 want the API key if there is one; health, metrics and version never do. While draining,
+/health stays 200 and every new generation is refused with 500, as in vLLM.
 """
 
 from __future__ import annotations
 
 import json
-import random
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -113,7 +113,7 @@ class Server:
         )
 
     async def _models(self, _: web.Request) -> web.Response:
-        cards = [
+        cards: list[dict[str, Any]] = [
             {
                 "id": name,
                 "object": "model",
@@ -173,9 +173,9 @@ class Server:
         limit = asked.max_tokens or room
         output, ending = limit, "length"
         if asked.max_tokens is None and not asked.ignore_eos:
-            length = 1 + random.Random(asked.prompt).expovariate(1 / self._loop.knobs.answer_tokens)  # noqa: S311
+            length = text.answer_tokens(asked.prompt, self._loop.knobs.answer_tokens)
             if length < limit:
-                output, ending = int(length), "stop"
+                output, ending = length, "stop"
         return self._loop.start(
             prompt_tokens=asked.prompt_tokens, max_tokens=limit, output_tokens=output, ending=ending
         )

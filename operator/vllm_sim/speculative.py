@@ -1,8 +1,8 @@
 """`--speculative-config` as vLLM 0.33 checks it, before any weights are loaded.
 
-A pydantic dataclass here because it is one there: an unknown key or a bad value gives the same report, which the
-operator reads from the log. Fields and rules: vLLM's SpeculativeConfig; `speculative_token_count` adds what vLLM
-decides once it has seen the models.
+A pydantic dataclass here because it is one there: an unknown key or a bad value gives the same report,
+which the operator reads from the log. Fields and rules: vLLM's SpeculativeConfig; `token_count` adds what
+vLLM decides once it has seen the models.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ MtpAlias = Literal[
 NEEDS_MODEL = ("draft_model", "eagle", "eagle3", "dflash", "custom_class")
 INFERRED_TOKENS = {"mtp": 1, "dspark": 7, "suffix": 24}
 NO_TOKENS = (
-    "num_speculative_tokens must be provided with speculative model unless the draft model config contains an "
-    "n_predict parameter."
+    "num_speculative_tokens must be provided with speculative model unless the draft model config contains "
+    "an n_predict parameter."
 )
 
 PositiveInt = Annotated[int, Field(gt=0)]

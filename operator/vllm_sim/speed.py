@@ -1,8 +1,8 @@
 """The two formulas behind the simulation: how long a step takes, and how many drafted tokens are accepted.
 
-With n drafted tokens a round and C requests decoding together, a plain step costs F + beta C, and a speculative
-one F + beta C (n + 1) + F (d0 + d1 n). S_i, the chance that positions 1..i are all accepted, is q1 q^(i-1).
-Hence speedup = (1 + sum S_i) / c(n; C) with c the ratio of the two step times.
+With n drafted tokens a round and C requests decoding together, a plain step costs F + beta C, and a
+speculative one F + beta C (n + 1) + F (d0 + d1 n). S_i, the chance that positions 1..i are all accepted, is
+q1 q^(i-1). Hence speedup = (1 + sum S_i) / c(n; C) with c the ratio of the two step times.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from vllm_sim.knobs import Knobs
 def step_seconds(knobs: Knobs, *, decoding: int, drafted: int, drafts: int, prompt_tokens: int) -> float:
     """One engine step in seconds, without noise.
 
-    `drafted` tokens are verified for the `drafts` requests that carry any, beside one token of each `decoding`
-    request and the prompts being prefilled.
+    `drafted` tokens are verified for the `drafts` requests that carry any, beside one token of each
+    `decoding` request and the prompts being prefilled.
     """
     milliseconds = knobs.base_ms + knobs.token_ms * (decoding + drafted) + knobs.prefill_ms * prompt_tokens
     if drafts:
@@ -39,7 +39,7 @@ def mean_accepted_length(knobs: Knobs, tokens: int) -> float:
 
 
 def expected_speedup(knobs: Knobs, tokens: int, batch: int) -> float:
-    """Decode speed per request relative to an engine without a drafter, at the same `batch` and without prefill.
+    """Decode speed per request relative to an engine without a drafter, at the same `batch`, no prefill.
 
     Exact for full coverage; with less, a step without any draft is rare enough in a batch to be left out.
     """

@@ -1,7 +1,7 @@
 """The engine's counters, cheap enough to be moved at every engine step.
 
-Same meaning as in vLLM's V1 engine: `inter_token_latency` gets one sample per request and *step*, whatever number
-of tokens the step gave; per-request distributions move only when a request finishes.
+Same meaning as in vLLM's V1 engine: `inter_token_latency` gets one sample per request and *step*, whatever
+number of tokens the step gave; per-request distributions move only when a request finishes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _times() -> Distribution:
 
 @dataclass
 class Stats:
-    """All that `/metrics` tells about one engine. `speculative_tokens` 0: no drafter, hence no such series."""
+    """All that `/metrics` tells about one engine. `speculative_tokens` 0: no drafter, no such series."""
 
     max_model_len: int
     speculative_tokens: int = 0

@@ -6,10 +6,11 @@ import random
 import zlib
 from itertools import accumulate
 
-_WORDS = (
-    "the a of and to in is that it for as with on be this by are from at which or an but not have its more one "
-    "river morning light window garden engine signal letter small quiet green careful bright narrow open steady "
-    "walks carries follows opens repairs measures reads answers gathers returns holds crosses slowly often then"
+_WORDS = (  # noqa: SIM905 - words read better than a list
+    "the a of and to in is that it for as with on be this by are from at which or an but not have its more "
+    "one river morning light window garden engine signal letter small quiet green careful bright narrow "
+    "open steady walks carries follows opens repairs measures reads answers gathers returns holds crosses "
+    "slowly often then"
 ).split()
 _LENGTH = 4096
 
@@ -38,6 +39,11 @@ def words(start: int, count: int) -> str:
         parts.append(_TEXT[_OFFSETS[first] : _OFFSETS[last]])
         start, count = last, count - (last - first)
     return "".join(parts)
+
+
+def answer_tokens(prompt: str, mean: float) -> int:
+    """Where the answer to `prompt` ends by itself: at least 1 token, `mean` on average over prompts."""
+    return 1 + int(random.Random(prompt).expovariate(1 / mean))  # noqa: S311 - chance, not cryptography
 
 
 def token_count(prompt: str) -> int:
