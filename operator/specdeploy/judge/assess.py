@@ -126,7 +126,7 @@ def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:
         if arm.trouble is not None and arm.trouble is not Reason.NO_TRAFFIC:
             return _skip(arm.trouble, name, f"no pod of the {name} arm could be measured")
     if not enough_traffic(arms):
-        # Dropping quiet windows would leave only the busy hours; an idle arm beside a busy one is no quiet hour.
+        # Dropping quiet windows would leave only the busy hours.
         use = Use.EXTEND if seconds < EXTEND_UP_TO_SECONDS else Use.SKIPPED
         return WindowUse(use, Reason.NO_TRAFFIC, BASELINE, _too_quiet(BASELINE, arms))
     for name, arm in arms.items():

@@ -30,10 +30,11 @@ def not_worth_it(state: TrialState, why: str) -> str:
 
 
 def disaster(state: TrialState) -> str:
-    lane = state.lane
-    times = _times(multiple(lane.mean))
+    times = _times(multiple(state.lane.mean))
+    batch = f" at batch {_batch(summarise(state))}" if state.used else ""
     return (
-        f"{times} the baseline's decode speed over the last {lane.windows} windows: far slower, rolled back"
+        f"{times} the baseline's decode speed over the last {state.lane.windows} windows{batch}: "
+        "far slower, rolled back"
     )
 
 
@@ -63,10 +64,12 @@ def _measured(summary: Summary) -> str:
     parts = f"{_with_interval(against_baseline)} the baseline's decode speed"
     if summary.serving is not None:
         parts += f" and {_with_interval(summary.serving)} that of what serves"
-    parts += (
-        f" over {summary.windows_used} windows at batch {summary.batch_low:.1f} to {summary.batch_high:.1f}"
-    )
+    parts += f" over {summary.windows_used} windows at batch {_batch(summary)}"
     return f"{parts} ({_skipped(summary)})" if summary.skipped else parts
+
+
+def _batch(summary: Summary) -> str:
+    return f"{summary.batch_low:.1f} to {summary.batch_high:.1f}"
 
 
 def _with_interval(ratio: Ratio) -> str:

@@ -104,10 +104,7 @@ def _compare(comparison: Comparison, index: int, trial: Arm, other: Arm) -> Comp
 def _reason(state: TrialState, reading: Reading) -> Reason:
     """The reason of a skipped window; an arm that nobody reaches is told from a quiet hour by its history."""
     reason = reading.use.reason or Reason.NO_DATA
-    if (
-        reason is Reason.NO_TRAFFIC
-        and getattr(state.unreached, reading.use.arm or BASELINE) >= UNREACHED_WINDOWS
-    ):
+    if reason is Reason.NO_TRAFFIC and max(state.unreached) >= UNREACHED_WINDOWS:
         return Reason.ARM_NOT_REACHED
     return reason
 
