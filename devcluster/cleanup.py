@@ -1,0 +1,157 @@
+"""Takes a cluster off the machine: processes, containers, mounts, interfaces, rules, cgroups, files.
+
+Works from what is recorded in the state folder and goes on from wherever an earlier try or a crash left off.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from devcluster import network
+from devcluster.errors import DevclusterError
+from devcluster.node import containerd_socket
+from devcluster.processes import Process, Processes, end, identify
+from devcluster.settings import Settings
+from devcluster.shell import capture, say, succeeds
+
+CONTAINER_LOGS = Path("/var/log/containers")
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def remove(settings: Settings) -> list[str]:
+    """Remove everything and return what is left all the same: empty when nothing is."""
+    processes = Processes(settings.state)
+    if not settings.control_plane_only:
+        # The kubelet first: it would start again what is stopped after it.
+        processes.end_all(["kubelet", "kube-proxy"])
+        _end_containers(settings)
+    processes.end_all()
+    if not settings.control_plane_only:
+        _end_survivors(settings)
+        _unmount(settings.state)
+        network.restore(settings.state)
+        _remove_cgroups()
+        _remove_log_links(settings.state)
+    left = leftovers(settings)
+    if not left:
+        _remove_folder(settings.state)
+    return left
+
+
+def leftovers(settings: Settings) -> list[str]:
+    """What of this cluster is on the machine besides its files, in words."""
+    left = [f"process {process}" for process in _alive(settings)]
+    left += [
+        f"mount {mount}" for mount in mounts_below(Path("/proc/self/mountinfo").read_text(), settings.state)
+    ]
+    if not settings.control_plane_only:
+        left += [f"{process.name} process {process.pid}" for process in _survivors(settings)]
+        left += [f"cgroup {folder}" for folder in _cgroups()]
+        left += network.leftovers()
+    return left
+
+
+def mounts_below(mountinfo: str, folder: Path) -> list[str]:
+    """Mount points inside a folder, the innermost first."""
+    points = (
+        re.sub(r"\\([0-7]{3})", lambda code: chr(int(code.group(1), 8)), line.split()[4])
+        for line in mountinfo.splitlines()
+    )
+    return sorted((point for point in points if point.startswith(f"{folder}/")), reverse=True)
+
+
+def _alive(settings: Settings) -> list[str]:
+    processes = Processes(settings.state)
+    dead = processes.dead()
+    return [f"{process.name} ({process.pid})" for process in processes.all() if process.name not in dead]
+
+
+def _end_containers(settings: Settings) -> None:
+    ctr = ["ctr", f"--address={containerd_socket(settings)}", "--namespace=k8s.io"]
+    if not succeeds([*ctr, "version"], seconds=5):
+        return
+    tasks = capture([*ctr, "tasks", "ls", "-q"]).split()
+    if tasks:
+        succeeds([*ctr, "tasks", "rm", "--force", *tasks])
+
+
+def _bundles(settings: Settings) -> list[Path]:
+    """containerd's folder of each running container, where it writes pids down."""
+    return list((settings.state / "containerd" / "state").glob("io.containerd.runtime.v2.task/*/*"))
+
+
+def _survivors(settings: Settings) -> list[Process]:
+    """Containers and shims that outlived containerd, by the pids it wrote down and facts that fit."""
+    found = []
+    for bundle in _bundles(settings):
+        found += _recorded(bundle / "init.pid", "cgroup", bundle.name)
+        found += _recorded(bundle / "shim.pid", "cmdline", str(containerd_socket(settings)))
+    return found
+
+
+def _recorded(pid_file: Path, fact: str, must_hold: str) -> list[Process]:
+    """The process that a file names, if /proc says of it what must hold."""
+    try:
+        pid = int(pid_file.read_text())
+        if must_hold in Path(f"/proc/{pid}/{fact}").read_text():
+            return [identify(pid_file.stem, pid)]
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        pass
+    return []
+
+
+def _end_survivors(settings: Settings) -> None:
+    for process in _survivors(settings):
+        end(process, seconds=0.5)
+    for bundle in _bundles(settings):
+        address = bundle / "address"
+        if address.exists():
+            Path(address.read_text().strip().removeprefix("unix://")).unlink(missing_ok=True)
+
+
+def _unmount(folder: Path) -> None:
+    for point in mounts_below(Path("/proc/self/mountinfo").read_text(), folder):
+        if not succeeds(["umount", point]):
+            succeeds(["umount", "--lazy", point])
+
+
+def _cgroups() -> list[Path]:
+    return [*CGROUPS.glob("kubepods"), *CGROUPS.glob("*/kubepods")]
+
+
+def _remove_cgroups() -> None:
+    for top in _cgroups():
+        for path, _, _ in os.walk(top, topdown=False):
+            # A killed container leaves its group a moment later.
+            _patiently(Path(path).rmdir)
+
+
+def _patiently(action: Callable[[], None], seconds: float = 5) -> None:
+    """Try again while the kernel says that something is busy; what stays is reported as a leftover."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return action()
+        except FileNotFoundError:
+            return None
+        except OSError:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.1)
+
+
+def _remove_log_links(state: Path) -> None:
+    for link in CONTAINER_LOGS.glob("*.log"):
+        if link.is_symlink() and str(state) in os.readlink(link):
+            link.unlink()
+
+
+def _remove_folder(state: Path) -> None:
+    """The state folder itself; never through a mount, behind which a user's own files may lie."""
+    if mounts_below(Path("/proc/self/mountinfo").read_text(), state):
+        raise DevclusterError(f"something is still mounted under {state}; nothing was deleted")
+    shutil.rmtree(state)
+    say(f"removed {state}")
