@@ -1,0 +1,59 @@
+"""Which engine image runs, and which vLLM is in it. Rules by version (`speculative`) ask here."""
+
+import re
+
+from specdeploy.api.spec import Spec
+
+# The release that this operator pins for specs that name no image. Kept in status from first sight.
+DEFAULT_IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
+STOCK_REPOSITORIES = ("vllm/vllm-openai-rocm", "docker.io/vllm/vllm-openai-rocm")
+
+# Major and minor; vLLM's gates are by minor release.
+Version = tuple[int, int]
+
+# `--shutdown-timeout`, without which a rollout would cut running requests (vLLM 0.18).
+OLDEST: Version = (0, 18)
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\D|$)")
+_EMBEDDED = re.compile(r"vllm[_-]v?(\d+)\.(\d+)(?:\D|$)")
+
+
+def image_of(spec: Spec, pinned: str | None = None) -> str:
+    """The image in force: the spec's, else the one pinned in status, else this operator's default."""
+    return spec.engine.image or pinned or DEFAULT_IMAGE
+
+
+def vllm_version(spec: Spec, image: str) -> Version | None:
+    """vLLM's version as declared in the spec, else as told by the image's tag; None when neither tells."""
+    declared = spec.engine.vllm_version
+    return _match(_VERSION, declared) if declared else version_of_tag(image)
+
+
+def version_of_tag(image: str) -> Version | None:
+    """The version in a release tag: `v0.33.0`, `v0.33.0-rocm100`, `rocm7.0_vllm_0.10.1_20260101`.
+
+    A plain version tag counts only on an image that is named after vLLM: `team/server:v1.2` is not vLLM 1.2.
+    """
+    repository, tag = _split(image)
+    embedded = _match(_EMBEDDED, tag)
+    if embedded is not None:
+        return embedded
+    return _match(_VERSION, tag) if "vllm" in repository.rpartition("/")[2] else None
+
+
+def is_stock(image: str) -> bool:
+    """Whether it is the vLLM project's own ROCm image, whose contents are known."""
+    return _split(image)[0] in STOCK_REPOSITORIES
+
+
+def _split(image: str) -> tuple[str, str]:
+    """Repository and tag, without a digest; a colon before the last slash is a registry's port."""
+    name = image.partition("@")[0]
+    head, slash, last = name.rpartition("/")
+    base, _, tag = last.partition(":")
+    return head + slash + base, tag
+
+
+def _match(pattern: re.Pattern[str], text: str) -> Version | None:
+    found = pattern.match(text) if pattern is _VERSION else pattern.search(text)
+    return (int(found[1]), int(found[2])) if found else None
