@@ -32,7 +32,7 @@ def tools(go_mod: str) -> dict[str, str]:
 
 def kubernetes_version(go_mod: str) -> str:
     """Such as `v1.36.3`. Raises DevclusterError when the go.mod requires no k8s.io/kubernetes."""
-    found = re.search(r"^\s*k8s\.io/kubernetes (v1\.\d+\.\d+)$", go_mod, re.MULTILINE)
+    found = re.search(r"^\s*k8s\.io/kubernetes (v1\.\d+\.\d+)\b", go_mod, re.MULTILINE)
     if found is None:
         raise DevclusterError(f"{MODULE}/go.mod requires no k8s.io/kubernetes")
     return found.group(1)

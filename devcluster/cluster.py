@@ -29,8 +29,8 @@ from devcluster.shell import say
 def up(settings: Settings, previous: Settings | None) -> None:
     """Bring the cluster up. A cluster that runs is left alone but for the node's GPUs and labels.
 
-    `previous` is what the state folder holds; one that is not whole (a crash, a reboot, a `up` cut
-    short) is removed first. Raises DevclusterError when it cannot run here, or runs with other ports or parts.
+    `previous` is what the state folder holds; one that is not whole (a crash, a reboot, an `up` cut short) is
+    removed first. Raises DevclusterError when it cannot run here, or runs with other ports or parts.
     """
     with locked(settings.lock, str(settings.state)):
         if previous is not None:

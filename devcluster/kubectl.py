@@ -69,7 +69,7 @@ def offered_gpus(node: dict[str, Any]) -> int | None:
 def wait_for(
     what: str, holds: Callable[[], bool], *, meanwhile: Callable[[], None], seconds: float = 60
 ) -> None:
-    """Ask until it holds; `meanwhile` may raise when that is in vain. Raises DevclusterError at the deadline."""
+    """Ask until it holds; `meanwhile` may raise when that is in vain; so does this at the deadline."""
     deadline = time.monotonic() + seconds
     while not holds():
         meanwhile()

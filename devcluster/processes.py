@@ -1,6 +1,7 @@
 """Long-running processes: started in their own session, recorded, and ended by that record alone.
 
-A record is (pid, start time, boot): a pid that was recycled, or written down before a reboot, is never taken for ours.
+A record is (pid, start time, boot): a pid that was recycled, or written down before a reboot, is never
+taken for ours.
 """
 
 import os

@@ -41,7 +41,7 @@ DEADLINE_SECONDS = 90
 
 
 def is_users(resource: str, item: dict[str, Any]) -> bool:
-    """Whether a user put this object in; `resource` is its plural with group, as `api-resources` prints it."""
+    """Whether a user put this object in; `resource` is its plural with group, as in `api-resources`."""
     metadata = item["metadata"]
     labels = metadata.get("labels") or {}
     return not (
