@@ -1,11 +1,15 @@
 """`exposition.parse`: what is picked from a page, what is summed, and how every bad page ends."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
 from specdeploy.metrics.exposition import (
@@ -180,6 +184,7 @@ def test_a_needed_line_that_is_broken_makes_the_page_garbage(line: str) -> None:
     assert str(caught.value).isprintable()
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -199,6 +204,7 @@ def test_no_text_behind_our_names_gives_anything_but_counters_or_a_finding(
         assert str(error)  # noqa: PT017 (both ends are allowed; that nothing else is raised is the point)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_give_anything_but_a_finding(body: bytes) -> None:
     with pytest.raises(UnreadablePageError):
@@ -208,6 +214,7 @@ def test_no_bytes_give_anything_but_a_finding(body: bytes) -> None:
 COUNTS = st.floats(min_value=0, max_value=1e15)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.fixed_dictionaries(dict.fromkeys((*ENGINE, *SPECULATION), COUNTS)), min_size=1, max_size=4)
 )
@@ -223,7 +230,7 @@ def test_what_is_written_is_what_is_read(engines: list[dict[str, float]]) -> Non
         assert read[str(label)].requests_waiting == values["vllm:num_requests_waiting"]
 
 
-@settings(max_examples=30)
+@settings(deadline=None)
 @given(st.integers(min_value=1, max_value=40))
 def test_lines_of_other_series_change_nothing(copies: int) -> None:
     noise = 'vllm:request_prompt_tokens_bucket{engine="0",le="1"} 3\nhttp_requests_total{a="b"} 2\n' * copies
@@ -238,8 +245,7 @@ def realistic_page() -> bytes:
     return page(buckets, engine_lines(ENGINE | SPECULATION))
 
 
-def best_of(runs: int, call: object, *arguments: object) -> float:
-    assert callable(call)
+def best_of(runs: int, call: Callable[..., object], *arguments: object) -> float:
     durations = []
     for _ in range(runs):
         begin = time.perf_counter()
@@ -274,6 +280,33 @@ def test_the_worst_page_within_the_limits_does_not_hold_up_the_operator(labels: 
 
     assert time.perf_counter() - begin < 2
     assert counters.engines[""].finished_requests
+
+
+@pytest.mark.parametrize(
+    "generate",
+    [generate_latest, partial(openmetrics.generate_latest, escaping="allow-utf-8")],
+    ids=["text", "OpenMetrics"],
+)
+def test_what_prometheus_client_writes_in_either_format_is_read(
+    generate: Callable[[CollectorRegistry], bytes],
+) -> None:
+    registry = CollectorRegistry()
+    labels = {"engine": "0", "model_name": 'a "model" \\ of {mine}'}
+    tokens = Counter("vllm:generation_tokens", "Tokens.", [*labels], registry=registry)
+    tokens.labels(**labels).inc(1234)
+    running = Gauge("vllm:num_requests_running", "Now.", [*labels], registry=registry)
+    running.labels(**labels).set(7)
+    first = Histogram("vllm:time_to_first_token_seconds", "First.", [*labels], registry=registry)
+    latency = Histogram("vllm:inter_token_latency_seconds", "Between.", [*labels], registry=registry)
+    first.labels(**labels).observe(0.25)
+    for seconds in (0.5, 0.25):
+        latency.labels(**labels).observe(seconds, exemplar={"trace_id": "4bf9"})
+
+    engine = parse(generate(registry)).engines["0"]
+
+    assert engine == EngineCounters(
+        generation_tokens=1234, first_tokens=1, itl_seconds=0.75, itl_count=2, requests_running=7
+    )
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)

@@ -7,12 +7,12 @@ of GPU, pods made from the recorded template.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from specdeploy.judge.window import Obstacle, Reason
+from specdeploy.judge import Obstacle, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredPod:
-    """A pod to be measured, as Kubernetes shows it now. An image or GPU that is "" (unknown) is not compared."""
+    """A pod to be measured, as Kubernetes shows it now. An unknown image or GPU ("") is not compared."""
 
     uid: str
     name: str

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from specdeploy.judge.window import PodWindow, Reason
+from specdeploy.judge import PodWindow, Reason
 from specdeploy.metrics.exposition import Counters, EngineCounters
 from specdeploy.metrics.sample import Sample
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from specdeploy.judge.window import PodWindow
+from specdeploy.judge import PodWindow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ TIMEOUT_SECONDS = 5.0
 MAX_BODY_BYTES = 4 * 1024 * 1024
 CONCURRENCY = 16
 
+# The plain text format is asked for by name: as OpenMetrics, prometheus_client writes vllm_x for vllm:x.
 # Compression is not asked for: a few KB of gzip can hold a body of gigabytes.
 _HEADERS = {"Accept": "text/plain; version=0.0.4", "Accept-Encoding": "identity"}
 

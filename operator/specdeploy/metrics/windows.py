@@ -12,14 +12,14 @@ import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from specdeploy.judge.window import BASELINE, TRIAL, Obstacle, PodWindow, Reason, Window
+from specdeploy.judge import BASELINE, TRIAL, Obstacle, PodWindow, Reason, Window
 from specdeploy.metrics.arms import MeasuredPod, obstacle
 from specdeploy.metrics.difference import Gap, difference
 from specdeploy.metrics.figures import ArmFigures, arm_figures
 from specdeploy.metrics.sample import Sample, ScrapeFailure
 
 LONGEST_PERIOD_SECONDS = 600.0
-"""How far a window may be extended; a start sample older than this plus a window is dropped."""
+"""How far the judge extends a window; a start sample older than this and two windows more is dropped."""
 
 SHORTEST_SHARE = 0.5
 """A pod seen for a smaller share of a window keeps its start sample and is measured in the next one."""
@@ -46,7 +46,7 @@ def _phase(seconds: int, uid: str) -> int:
 class MeasuredWindow:
     """`window` is for the judge, `figures` (by arm) for telemetry, `gaps` (by pod name) tell what is missing.
 
-    A pod that restarted is a gap, and is in `window` too, with `restarts` 1 and no counts: the judge must know.
+    A pod that restarted is a gap, and in `window` too, with `restarts` 1 and no counts: the judge must know.
     """
 
     window: Window
@@ -207,7 +207,7 @@ def _subtract(pod: MeasuredPod, start: _Start, end: _Start, window_seconds: floa
     outcome = difference(start.sample, end.sample, pod=pod.name, ready_seconds=pod.ready_seconds)
     if isinstance(outcome, Gap):
         return _PodResult(outcome, end, end)
-    if outcome.seconds > LONGEST_PERIOD_SECONDS + window_seconds:
+    if outcome.seconds > LONGEST_PERIOD_SECONDS + 2 * window_seconds:
         gap = Gap(Reason.NO_DATA, f"its reading before this one is {outcome.seconds:.0f} s old")
         return _PodResult(gap, end, end)
     if outcome.seconds < SHORTEST_SHARE * window_seconds:

@@ -1,0 +1,195 @@
+"""`difference`: what two samples of one pod say, and every way in which they say nothing."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specdeploy.judge import PodWindow, Reason
+from specdeploy.metrics.difference import Gap, difference
+from specdeploy.metrics.exposition import EngineCounters
+from specdeploy.metrics.sample import Sample
+from tests.metrics.samples import PLAIN, SPECULATING, busy, sample
+
+
+def test_counters_are_subtracted_and_gauges_are_those_of_the_end() -> None:
+    after = replace(
+        SPECULATING,
+        generation_tokens=16_100,
+        first_tokens=200,
+        itl_seconds=500.0,
+        itl_count=7_000,
+        prompt_tokens=5_600,
+        finished_requests=95,
+        drafts=7_000,
+        draft_tokens=21_000,
+        accepted_tokens=9_000,
+        accepted_by_position=(4_500.0, 3_000.0, 1_500.0),
+        requests_running=6,
+        requests_waiting=0,
+    )
+
+    window = difference(sample(10.0, SPECULATING), sample(70.0, after), pod="p", ready_seconds=400.0)
+
+    assert window == PodWindow(
+        pod="p",
+        seconds=60.0,
+        generation_tokens=6_100,
+        first_tokens=100,
+        itl_seconds=300.0,
+        itl_count=3_000,
+        prompt_tokens=600,
+        requests_running=6,
+        requests_waiting=0,
+        finished_requests=5,
+        finished_since_ready=95,
+        ready_seconds=400.0,
+        restarts=0,
+        drafts=3_000,
+        draft_tokens=9_000,
+        accepted_tokens=3_000,
+    )
+
+
+def test_what_a_pod_does_not_count_stays_unknown() -> None:
+    bare = EngineCounters(generation_tokens=1, first_tokens=1, itl_seconds=1)
+
+    window = difference(sample(0.0, bare), sample(60.0, bare), pod="p")
+
+    assert isinstance(window, PodWindow)
+    unknown = (
+        window.prompt_tokens,
+        window.drafts,
+        window.itl_count,
+        window.requests_waiting,
+        window.ready_seconds,
+    )
+    assert unknown == (None,) * 5
+
+
+def test_the_engines_of_a_pod_are_summed() -> None:
+    before = sample(0.0, PLAIN, PLAIN)
+    after = sample(60.0, busy(PLAIN, tokens=1_000), busy(PLAIN, tokens=500))
+
+    window = difference(before, after, pod="p")
+
+    assert isinstance(window, PodWindow)
+    assert window.generation_tokens == 1_500
+    assert window.itl_seconds == 600
+    assert window.requests_running == 8
+
+
+def test_a_restart_of_one_engine_is_seen_although_the_sum_over_engines_rises() -> None:
+    before = sample(0.0, PLAIN, PLAIN)
+    after = sample(60.0, replace(PLAIN, generation_tokens=5.0), busy(PLAIN, tokens=90_000))
+
+    gap = difference(before, after, pod="p")
+
+    assert isinstance(gap, Gap)
+    assert gap.reason is Reason.POD_RESTARTED
+
+
+LATER = busy(SPECULATING)
+
+GAPS = {
+    "a counter that goes back": (sample(60.0, replace(LATER, itl_seconds=199.0)), Reason.POD_RESTARTED),
+    "one that is not used elsewhere": (
+        sample(60.0, replace(LATER, accepted_by_position=(3_000.0, 1_999.0, 1_000.0))),
+        Reason.POD_RESTARTED,
+    ),
+    "another process": (sample(60.0, LATER, process_start=1001.0), Reason.POD_RESTARTED),
+    "a counter that vanished": (sample(60.0, replace(LATER, drafts=None)), Reason.POD_RESTARTED),
+    "a position that vanished": (
+        sample(60.0, replace(LATER, accepted_by_position=(3_000.0, 2_000.0))),
+        Reason.POD_RESTARTED,
+    ),
+    "an engine that vanished": (sample(60.0), Reason.POD_RESTARTED),
+    "an engine that appeared": (sample(60.0, LATER, LATER), Reason.NO_DATA),
+    "a position that appeared": (
+        sample(60.0, replace(LATER, accepted_by_position=(3_000.0, 2_000.0, 1_000.0, 0.0))),
+        Reason.NO_DATA,
+    ),
+    "not a number": (sample(60.0, replace(LATER, prompt_tokens=math.nan)), Reason.BAD_NUMBERS),
+    "infinite": (sample(60.0, replace(LATER, prompt_tokens=math.inf)), Reason.BAD_NUMBERS),
+    "negative": (sample(60.0, replace(LATER, prompt_tokens=-1.0)), Reason.BAD_NUMBERS),
+    "a clock that stands": (sample(0.0, LATER), Reason.BAD_NUMBERS),
+    "a clock that goes back": (sample(-1.0, LATER), Reason.BAD_NUMBERS),
+    "a clock without a number": (sample(math.nan, LATER), Reason.BAD_NUMBERS),
+}
+
+
+@pytest.mark.parametrize(("after", "reason"), GAPS.values(), ids=GAPS)
+def test_two_samples_that_do_not_belong_together_are_a_gap(after: Sample, reason: Reason) -> None:
+    gap = difference(sample(0.0, SPECULATING), after, pod="p")
+
+    assert isinstance(gap, Gap)
+    assert gap.reason is reason
+    assert gap.message
+
+
+def test_a_counter_that_appears_is_no_restart() -> None:
+    before = sample(0.0, replace(PLAIN, finished_requests=None))
+
+    gap = difference(before, sample(60.0, PLAIN), pod="p")
+
+    assert gap == Gap(Reason.NO_DATA, "finished_requests was seen for the first time")
+
+
+@pytest.mark.parametrize("starts", [(None, None), (5.0, None), (None, 5.0)])
+def test_a_page_without_the_start_of_its_process_is_measured_all_the_same(
+    starts: tuple[float | None, float | None],
+) -> None:
+    before = sample(0.0, PLAIN, process_start=starts[0])
+    after = sample(60.0, busy(PLAIN), process_start=starts[1])
+
+    assert isinstance(difference(before, after, pod="p"), PodWindow)
+
+
+AMOUNT = st.integers(min_value=0, max_value=10**12).map(float)
+NAMES = ("generation_tokens", "first_tokens", "itl_seconds", "prompt_tokens", "drafts", "accepted_tokens")
+AMOUNTS = st.fixed_dictionaries(dict.fromkeys(NAMES, AMOUNT))
+ENGINES = st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=1, max_size=4)
+
+
+@settings(deadline=None)
+@given(ENGINES)
+def test_any_rise_of_any_engines_is_their_sum(
+    engines: list[tuple[dict[str, float], dict[str, float]]],
+) -> None:
+    before = sample(0.0, *(EngineCounters(**start) for start, _ in engines))
+    after = sample(
+        60.0,
+        *(EngineCounters(**{name: start[name] + rise[name] for name in NAMES}) for start, rise in engines),
+    )
+
+    window = difference(before, after, pod="p")
+
+    assert isinstance(window, PodWindow)
+    for name in NAMES:
+        assert getattr(window, name) == sum(rise[name] for _, rise in engines)
+
+
+@settings(deadline=None)
+@given(ENGINES, st.data())
+def test_any_fall_of_any_counter_of_any_engine_is_a_restart(
+    engines: list[tuple[dict[str, float], dict[str, float]]], data: st.DataObject
+) -> None:
+    starts = [{name: amount + 1 for name, amount in start.items()} for start, _ in engines]
+    ends = [
+        {name: start[name] + rise[name] for name in NAMES}
+        for start, (_, rise) in zip(starts, engines, strict=True)
+    ]
+    victim = data.draw(st.integers(0, len(ends) - 1))
+    name = data.draw(st.sampled_from(NAMES))
+    ends[victim][name] = data.draw(st.integers(0, int(starts[victim][name]) - 1).map(float))
+
+    gap = difference(
+        sample(0.0, *(EngineCounters(**start) for start in starts)),
+        sample(60.0, *(EngineCounters(**end) for end in ends)),
+        pod="p",
+    )
+
+    assert isinstance(gap, Gap)
+    assert gap.reason is Reason.POD_RESTARTED
