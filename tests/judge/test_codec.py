@@ -1,0 +1,153 @@
+import base64
+import struct
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as checked
+from hypothesis import strategies as st
+
+from specdeploy.judge import (
+    BASELINE,
+    SERVING,
+    TRIAL,
+    MalformedState,
+    PodWindow,
+    Settings,
+    TrialState,
+    UnknownVersion,
+    Verdict,
+    Window,
+    observe,
+    pack,
+    start,
+    unpack,
+)
+from tests.judge.windows import judge, noisy_windows, window
+
+COMPARING = Settings(compare_serving=True)
+
+ordinary = st.floats(0.0, 1e6)
+hostile = st.one_of(
+    ordinary,
+    st.sampled_from([float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 5e-324, 1e15, 1e308, 10**400]),
+)
+
+
+def pods(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[PodWindow, ...]]:
+    maybe = st.none() | numbers
+    one = st.builds(
+        PodWindow,
+        pod=st.just("p"),
+        seconds=numbers | st.just(60.0),
+        generation_tokens=numbers,
+        first_tokens=numbers,
+        itl_seconds=numbers,
+        requests_waiting=maybe,
+        requests_running=maybe,
+        finished_since_ready=maybe,
+        ready_seconds=maybe,
+        restarts=st.none() | st.just(0.0) | numbers,
+    )
+    return st.lists(one, max_size=3).map(tuple)
+
+
+def streams(
+    numbers: st.SearchStrategy[float], indices: st.SearchStrategy[int]
+) -> st.SearchStrategy[list[Window]]:
+    arms = st.fixed_dictionaries({}, optional={name: pods(numbers) for name in (BASELINE, TRIAL, SERVING)})
+    return st.lists(st.builds(Window, index=indices, seconds=numbers | st.just(60.0), arms=arms), max_size=12)
+
+
+def steps(
+    windows: list[Window], settings: Settings, *, restarted: bool
+) -> tuple[TrialState, list[Verdict | None]]:
+    state, verdicts = start(settings), []
+    for each in windows:
+        state, verdict = observe(state, each, settings)
+        verdicts.append(verdict)
+        if restarted:
+            state = unpack(pack(state))
+    return state, verdicts
+
+
+def same(
+    left: tuple[TrialState, list[Verdict | None]], right: tuple[TrialState, list[Verdict | None]]
+) -> bool:
+    return pack(left[0]) == pack(right[0]) and left == right
+
+
+@checked(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), ratio=st.floats(0.3, 3.0), gaps=st.sets(st.integers(0, 69)))
+def test_a_restart_after_each_window_changes_no_bit(seed: int, ratio: float, gaps: set[int]) -> None:
+    windows = [each for each in noisy_windows(Random(seed), ratio, 70) if each.index not in gaps]
+    assert same(steps(windows, Settings(), restarted=False), steps(windows, Settings(), restarted=True))
+
+
+@checked(max_examples=150, deadline=None)
+@given(windows=streams(hostile, st.integers(-2, 20) | st.sampled_from([2**53, 10**400])))
+def test_hostile_numbers_never_raise_and_always_survive_a_restart(windows: list[Window]) -> None:
+    left, right = steps(windows, COMPARING, restarted=False), steps(windows, COMPARING, restarted=True)
+    assert same(left, right)
+    assert left[0].seen == len(windows)
+    assert left[0].used + sum(left[0].skipped) == len(windows)
+
+
+def test_a_state_has_one_size_and_leaves_room_in_status() -> None:
+    sizes = {len(pack(judge(window(i) for i in range(count))[0])) for count in (0, 1, 60)}
+    assert len(sizes) == 1
+    assert sizes.pop() < 1500
+
+
+def repacked(text: str, changes: dict[int, float], *, cut: int = 0, more: int = 0) -> str:
+    raw = base64.b64decode(text)
+    numbers = list(struct.unpack(f"<{len(raw) // 8}d", raw))
+    for position, number in changes.items():
+        numbers[position] = number
+    numbers = numbers[: len(numbers) - cut] + [0.0] * more
+    return base64.b64encode(struct.pack(f"<{len(numbers)}d", *numbers)).decode()
+
+
+GOOD = pack(judge(window(i) for i in range(20))[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "!",
+        "not base64",
+        "ÿÿÿÿ",
+        "AAAA",
+        GOOD[:-4],
+        repacked(GOOD, {}, cut=1),
+        repacked(GOOD, {}, more=1),
+        repacked(GOOD, {1: float("nan")}),
+        repacked(GOOD, {1: float("inf")}),
+        repacked(GOOD, {1: 0.0}),
+        repacked(GOOD, {2: 1.5}),
+        repacked(GOOD, {8: 0.5}),
+        repacked(GOOD, {-1: -1.0}),
+        repacked(GOOD, dict.fromkeys(range(9, 60), -7.0)),
+    ],
+)
+def test_a_text_that_is_no_state_is_malformed(text: str) -> None:
+    with pytest.raises(MalformedState):
+        unpack(text)
+
+
+@pytest.mark.parametrize("version", [0.0, 2.0, -1.0, 1e300, float("nan")])
+def test_a_state_of_another_version_is_told_from_a_broken_one(version: float) -> None:
+    with pytest.raises(UnknownVersion):
+        unpack(repacked(GOOD, {0: version}))
+
+
+@checked(max_examples=300, deadline=None)
+@given(changes=st.dictionaries(st.integers(1, 80), hostile.filter(lambda x: abs(x) < 1e300 or x != x)))
+def test_a_damaged_state_is_refused_or_can_be_judged_on(changes: dict[int, float]) -> None:
+    try:
+        state = unpack(repacked(GOOD, changes))
+    except MalformedState:
+        return
+    for index in range(20, 30):
+        state, _ = observe(state, window(state.last_index + 1 if index % 2 else index), COMPARING)
