@@ -63,6 +63,8 @@ class Arm:
     knobs: Knobs
     seed: str
     cache_labels: Mapping[str, str]
+    log_stats: bool
+    """False: `/metrics` says nothing of the engine."""
 
     @property
     def speculative_tokens(self) -> int:
@@ -73,12 +75,17 @@ class Arm:
         return random.Random(self.seed)  # noqa: S311 - chance, not cryptography
 
 
-def build(args: argparse.Namespace, environ: Mapping[str, str]) -> Arm:
-    """Raises StartFailure, also for a failure that the knob `fail` asks for."""
+def build(args: argparse.Namespace, environ: Mapping[str, str], *, start: int = 1) -> Arm:
+    """`start` counts the starts of this engine, from 1.
+
+    Raises StartFailure, also for a failure that the knob `fail` asks for.
+    """
     drafter, model = _drafter(args.speculative_config)
     method = drafter.method if drafter else BASELINE
     try:
         knobs = arm_knobs(method, model, environ)
+        if 0 < knobs.fail_starts < start:
+            knobs = knobs.replaced({"fail": ""})
     except KnobError as error:
         raise failures.config_failure(f"ValueError: {error}") from None
     checkpoint = drafter.checkpoint if drafter else None
@@ -103,6 +110,7 @@ def build(args: argparse.Namespace, environ: Mapping[str, str]) -> Arm:
         knobs=knobs,
         seed=f"{host}/{args.seed}/{method}/{checkpoint}",
         cache_labels=_cache_labels(args, limits),
+        log_stats=not args.disable_log_stats,
     )
 
 

@@ -141,11 +141,12 @@ class HttpMetrics:
         self._coarse.labels(method, handler).observe(seconds)
 
 
-def new_registry(collector: EngineCollector) -> tuple[CollectorRegistry, HttpMetrics]:
+def new_registry(collector: EngineCollector | None) -> tuple[CollectorRegistry, HttpMetrics]:
     """A registry in the order of the real page: interpreter, process, engine, HTTP."""
     registry = CollectorRegistry()
     GCCollector(registry=registry)
     PlatformCollector(registry=registry)
     ProcessCollector(registry=registry)
-    registry.register(collector)
+    if collector is not None:
+        registry.register(collector)
     return registry, HttpMetrics(registry)

@@ -70,6 +70,8 @@ class Knobs:
     """One of START_FAILURES or RUN_FAILURES; empty: none."""
     fail_after: float = 0.0
     """Seconds after readiness at which a run-time failure happens."""
+    fail_starts: float = 0.0
+    """Only the first so many starts fail, as counted in VLLM_SIM_STATE_DIR; 0: every start."""
     metrics: str = "ok"
     """What `/metrics` answers: one of METRICS_MODES."""
 
@@ -82,10 +84,16 @@ class Knobs:
 NAMES = tuple(field.name for field in dataclasses.fields(Knobs))
 
 
+_PREFIX = "VLLM_SIM_"
+_OTHER_VARIABLES = frozenset({"drafters", "seed", "version", "state_dir"})
+
+
 def from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The knobs among `VLLM_SIM_<NAME>` variables, as text."""
-    variables = {name: f"VLLM_SIM_{name.upper()}" for name in NAMES}
-    return {name: environ[variable] for name, variable in variables.items() if environ.get(variable)}
+    """The `VLLM_SIM_<NAME>` variables, as text; `replaced` refuses a name that is no knob."""
+    named = {
+        key.removeprefix(_PREFIX).lower(): value for key, value in environ.items() if key.startswith(_PREFIX)
+    }
+    return {name: value for name, value in named.items() if value and name not in _OTHER_VARIABLES}
 
 
 def _checked(name: str, value: Any) -> str | float:

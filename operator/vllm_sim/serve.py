@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import pathlib
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """`argv` is what follows `vllm serve`."""
     args = flags.parse(argv)
     try:
-        arm = arms.build(args, environ)
+        arm = arms.build(args, environ, start=_count_start(environ))
         return asyncio.run(_run(args, arm, environ))
     except StartFailure as failure:
         failures.log(*failure.lines)
@@ -134,6 +135,17 @@ def _scheduler(arm: Arm) -> Scheduler:
         clock=asyncio.get_running_loop().time(),
         speculative_tokens=arm.speculative_tokens,
     )
+
+
+def _count_start(environ: Mapping[str, str]) -> int:
+    """Which start this is, from 1: counted in VLLM_SIM_STATE_DIR, a volume that outlives the container."""
+    folder = environ.get("VLLM_SIM_STATE_DIR")
+    if not folder:
+        return 1
+    path = pathlib.Path(folder, "starts")
+    starts = int(path.read_text()) + 1 if path.exists() else 1
+    path.write_text(str(starts))
+    return starts
 
 
 def _version(environ: Mapping[str, str]) -> str:

@@ -46,9 +46,12 @@ class Server:
         self.draining = False
         self.open_answers = 0
         collector = EngineCollector(
-            loop.scheduler.stats, model_name=arm.names[0], cache_config=arm.cache_labels, created=time.time()
+            loop.scheduler.stats,
+            model_name=arm.names[0],
+            cache_config=arm.cache_labels,
+            created=time.time(),
         )
-        self._registry, self._http = new_registry(collector)
+        self._registry, self._http = new_registry(collector if arm.log_stats else None)
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._measure, self._guard], client_max_size=64 * 2**20)

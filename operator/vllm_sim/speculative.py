@@ -54,7 +54,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 class SpeculativeConfig:
     """Keys that vLLM 0.33 knows. Construction raises pydantic's ValidationError, as the engine's does."""
 
-    method: Method | MtpAlias | None = None
+    method: Literal[Method, MtpAlias] | None = None
     model: str | None = None
     num_speculative_tokens: PositiveInt | None = None
     draft_tensor_parallel_size: PositiveInt | None = None
