@@ -4,11 +4,11 @@ from typing import Any
 
 import yaml
 
-from .base import rules
-from .names import GROUP, KIND, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION, VERSION
-from .schema import structural
-from .spec import Spec
-from .status import Status
+from specdeploy.api.base import rules
+from specdeploy.api.names import GROUP, KIND, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION, VERSION
+from specdeploy.api.schema import structural
+from specdeploy.api.spec import Spec
+from specdeploy.api.status import Status
 
 _NAME_RULES = rules(
     (

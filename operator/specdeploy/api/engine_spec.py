@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from .base import ATOMIC, CoreObject, CoreObjects, Model, Name, StringMap, Text, list_map, rules
+from specdeploy.api.base import ATOMIC, CoreObject, CoreObjects, Model, Name, StringMap, Text, list_map, rules
 
 AcceleratorType = Literal[
     "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X", "MI325X", "MI350X", "MI355X"
@@ -90,7 +90,7 @@ _ONE_SOURCE = rules(
 class Storage(Model):
     """One volume; without a source it is an emptyDir."""
 
-    model_config = {"json_schema_extra": _ONE_SOURCE}
+    model_config = ConfigDict(json_schema_extra=_ONE_SOURCE)
 
     persistent_volume_claim: ClaimSource | None = Field(None, description="An existing claim.")
     host_path: HostPathSource | None = Field(None, description="A folder of the node.")

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from .spec import Drafter, Spec
-from .status import Status
+from specdeploy.api.spec import MAX_REPLICAS, Drafter, Spec
+from specdeploy.api.status import Status
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,15 @@ class Reading:
     """A spec as far as it can be read.
 
     `spec` is None when what serves can't be told; a drafter that can't be read is left out of
-    `spec.drafters` and named in `drafters` with its findings, so that the rest goes on.
+    `spec.drafters` and named in `drafters` with its findings, so that the rest goes on. `unknown`:
+    fields that this operator does not know. `replicas` is honoured even where nothing else can be read.
     """
 
     spec: Spec | None
     findings: tuple[Finding, ...] = ()
     drafters: tuple[tuple[str, Finding], ...] = ()
     unknown: tuple[str, ...] = ()
+    replicas: int | None = None
 
 
 def read_spec(raw: object) -> Reading:
@@ -49,7 +51,9 @@ def read_spec(raw: object) -> Reading:
     try:
         spec = Spec.model_validate({**body, "drafters": []}).model_copy(update={"drafters": drafters})
     except ValidationError as error:
-        return Reading(None, tuple(_finding("spec", e) for e in error.errors()), broken, unknown)
+        replicas = body.get("replicas")
+        known = replicas if type(replicas) is int and 0 <= replicas <= MAX_REPLICAS else None
+        return Reading(None, tuple(_finding("spec", e) for e in error.errors()), broken, unknown, known)
     return Reading(spec, (), broken, unknown)
 
 

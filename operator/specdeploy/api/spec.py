@@ -5,10 +5,10 @@ What CEL cannot know is found by `specdeploy.engine` before a GPU is taken.
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from .base import AnnotationValue, CoreObject, Model, Name, list_map, rules
-from .engine_spec import Accelerator, Engine
+from specdeploy.api.base import AnnotationValue, CoreObject, Model, Name, list_map, rules
+from specdeploy.api.engine_spec import Accelerator, Engine
 
 Method = Literal["mtp", "eagle3", "eagle", "dflash", "dspark", "draft_model", "ngram", "suffix"]
 
@@ -20,6 +20,7 @@ TAKES_NO_MODEL: tuple[str, ...] = ("ngram", "suffix")
 WARMUP_WINDOWS = 5
 WARMUP_SECONDS = 300
 MINIMUM_DEADLINE_WINDOWS = 40
+MAX_REPLICAS = 1000
 
 
 _NEEDS = ", ".join(f"'{m}'" for m in NEEDS_MODEL)
@@ -29,8 +30,8 @@ _NONE = ", ".join(f"'{m}'" for m in TAKES_NO_MODEL)
 class Drafter(Model):
     """One speculative configuration that you are willing to run."""
 
-    model_config = {
-        "json_schema_extra": rules(
+    model_config = ConfigDict(
+        json_schema_extra=rules(
             (
                 f"!(self.method in [{_NEEDS}]) || has(self.model)",
                 f"model: methods {', '.join(NEEDS_MODEL)} need a draft checkpoint; set drafters[].model",
@@ -44,7 +45,7 @@ class Drafter(Model):
                 "name: 'baseline' is the arm without a drafter; choose another name",
             ),
         )
-    }
+    )
 
     name: Annotated[str, Field(min_length=1, max_length=20, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")] = (
         Field(description="Your name for it; part of the names of its pods.")
@@ -73,8 +74,8 @@ class Baseline(Model):
 class Trial(Model):
     """How one drafter is measured against the baseline."""
 
-    model_config = {
-        "json_schema_extra": rules(
+    model_config = ConfigDict(
+        json_schema_extra=rules(
             (
                 f"self.deadlineSeconds >= {MINIMUM_DEADLINE_WINDOWS} * self.windowSeconds",
                 f"deadlineSeconds: must hold at least {MINIMUM_DEADLINE_WINDOWS} windows; "
@@ -85,7 +86,7 @@ class Trial(Model):
                 "totalDeadlineSeconds: must be at least deadlineSeconds; raise it",
             ),
         )
-    }
+    )
 
     replicas: int = Field(1, ge=1, le=100, description="Trial pods, borrowed from what serves.")
     window_seconds: int = Field(60, ge=5, le=600, description="Length of a measurement window.")
@@ -93,7 +94,7 @@ class Trial(Model):
         None,
         ge=0,
         le=7200,
-        description="A pod's age from which its speed counts as evidence. Default: five windows, at least 300.",
+        description="Age from which a pod's speed is evidence. Default: five windows, at least 300.",
     )
     minimum_effect_percent: int = Field(3, ge=0, le=100, description="What a promotion must be worth.")
     confidence_percent: int = Field(95, ge=80, le=99, description="Confidence of the interval.")
@@ -126,7 +127,8 @@ class Service(Model):
 _IMMUTABLE = rules(
     (
         "self.model == oldSelf.model",
-        "model: can't be changed, half of the clients would get 404 while it rolls; create a new SpecDeployment",
+        "model: can't be changed, half of the clients would get 404 while it rolls; "
+        "create a new SpecDeployment",
     ),
     (
         "has(self.servedModelName) == has(oldSelf.servedModelName) && "
@@ -140,7 +142,7 @@ _IMMUTABLE = rules(
 class Spec(Model):
     """What to serve, and the drafters that may serve it."""
 
-    model_config = {"json_schema_extra": _IMMUTABLE}
+    model_config = ConfigDict(json_schema_extra=_IMMUTABLE)
 
     model: Annotated[str, Field(min_length=1, max_length=512)] = Field(
         description="Target model: a hub id or a path inside the container. Can't be changed."
@@ -149,7 +151,9 @@ class Spec(Model):
         None, description="Name that clients use. Default: model. Can't be changed."
     )
     model_revision: Name | None = Field(None, description="Pinned revision of the target model.")
-    replicas: int = Field(1, ge=0, le=1000, description="Serving pods over all arms; /scale points here.")
+    replicas: int = Field(
+        1, ge=0, le=MAX_REPLICAS, description="Serving pods over all arms; /scale points here."
+    )
     accelerator: Accelerator = Field(
         default_factory=lambda: Accelerator.model_validate({}), description="The GPUs of one pod."
     )

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import ATOMIC, Model, Text, list_map
-from .reasons import Condition as ConditionType
-from .reasons import Outcome, TrialState
+from specdeploy.api.base import ATOMIC, Model, Text, list_map
+from specdeploy.api.reasons import Condition as ConditionType
+from specdeploy.api.reasons import Outcome, TrialState
 
 Instant = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
 Ratio = Annotated[str, Field(max_length=16, pattern=r"^[0-9]+\.[0-9]{3}$")]
@@ -77,6 +77,7 @@ class BaselineStatus(Model):
 
     revision: Hash = Field(description="Its revision.")
     template: Hash = Field(description="Its template.")
+    trials: int = Field(0, ge=0, description="Trials measured against this revision so far.")
 
 
 class TrialStatus(Model):
@@ -91,6 +92,9 @@ class TrialStatus(Model):
     start_time: Instant = Field(description="When a pod was first borrowed for it.")
     state_time: Instant = Field(description="When it came to this state.")
     ready_time: Instant | None = Field(None, description="When its pods were first ready.")
+    unschedulable_time: Instant | None = Field(
+        None, description="Since when its pod finds no room, what it borrowed being gone."
+    )
     first_window_time: Instant | None = Field(None, description="When its measurement began.")
     measured_seconds: int = Field(0, ge=0, description="Seconds measured so far.")
     last_window: int | None = Field(None, description="Index of the last window judged.")

@@ -1,0 +1,119 @@
+"""The composition root: the one place that wires everything. It starts checks, server, workers, kopf."""
+
+import asyncio
+import logging
+import random
+import time
+from contextlib import AsyncExitStack, suppress
+from typing import Any
+
+import kopf
+
+from specdeploy import __version__
+from specdeploy.apply import Applier
+from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, KubernetesCluster
+from specdeploy.engine.image import DEFAULT_IMAGE
+from specdeploy.gather import Gatherer
+from specdeploy.handlers import configure, register
+from specdeploy.metrics.pods import PodReader
+from specdeploy.metrics.windows import WindowBook
+from specdeploy.nodes import Nodes
+from specdeploy.preflight import check_schema, check_version
+from specdeploy.reconciler import Reconciler
+from specdeploy.server import Server
+from specdeploy.settings import Settings
+from specdeploy.slots import TrialSlots
+from specdeploy.telemetry import Telemetry
+from specdeploy.workers import Key, Workers
+from specdeploy.workqueue import WorkQueue
+
+log = logging.getLogger(__name__)
+LAG_LIMIT_SECONDS = 30.0
+
+
+async def run(settings: Settings) -> None:
+    """The operator, until it is told to stop. Raises PreflightError or ClusterError where it can't start."""
+    async with AsyncExitStack() as stack:
+        cluster = await KubernetesCluster.connect(__version__)
+        stack.push_async_callback(cluster.close)
+        await check_version(cluster)
+        outdated = await check_schema(cluster)
+        telemetry = Telemetry()
+        queue: WorkQueue[Key] = WorkQueue(random.Random()  # noqa: S311 - jitter, no secret)
+        slots = TrialSlots(settings.max_trials)
+        for namespace in settings.namespaces or ("",):
+            slots.prime(await cluster.list_all(SPEC_DEPLOYMENTS, namespace))
+        reader = PodReader.over(None, clock=time.monotonic)
+        stack.push_async_callback(reader.close)
+        reconciler = _reconciler(settings, cluster, reader, telemetry, slots, outdated)
+        workers = Workers(queue, reconciler.reconcile, telemetry, settings.workers)
+        ready = asyncio.Event()
+        server = _server(telemetry, workers, ready)
+        await server.start(*settings.address)
+        stack.push_async_callback(server.stop)
+        working = asyncio.create_task(workers.run(), name="workers")
+        stack.push_async_callback(_cancel, working)
+        await _watch(settings, queue, ready)
+
+
+def _reconciler(
+    settings: Settings, cluster: Cluster, reader: PodReader, telemetry: Telemetry, slots: TrialSlots,
+    outdated: str | None,
+) -> Reconciler:
+    book = WindowBook()
+    gatherer = Gatherer(
+        cluster=cluster,
+        reader=reader,
+        book=book,
+        nodes=Nodes(cluster, time.monotonic),
+        clock=time.time,
+        default_image=settings.engine_image or DEFAULT_IMAGE,
+        crd_outdated=outdated,
+    )
+    return Reconciler(
+        cluster=cluster,
+        gatherer=gatherer,
+        applier=Applier(cluster),
+        book=book,
+        slots=slots,
+        telemetry=telemetry,
+        clock=time.time,
+    )
+
+
+def _server(telemetry: Telemetry, workers: Workers, ready: asyncio.Event) -> Server:
+    return Server(
+        telemetry.registry,
+        healthy=lambda: (
+            f"the event loop lags {workers.lag:.0f} s" if workers.lag > LAG_LIMIT_SECONDS else None
+        ),
+        ready=lambda: None if ready.is_set() else "the watches are not open yet",
+    )
+
+
+async def _watch(settings: Settings, queue: WorkQueue[Key], ready: asyncio.Event) -> None:
+    """kopf, as the informer: it also takes SIGTERM and SIGINT."""
+    registry = kopf.OperatorRegistry()
+    register(registry, queue.add)
+    kopf_settings = kopf.OperatorSettings()
+    configure(kopf_settings)
+
+    @kopf.on.login(registry=registry)
+    async def _login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+
+    log.info("SpecDeploy %s watches %s", __version__, ", ".join(settings.namespaces) or "all namespaces")
+    await kopf.operator(
+        registry=registry,
+        settings=kopf_settings,
+        standalone=True,
+        clusterwide=not settings.namespaces,
+        namespaces=settings.namespaces,
+        ready_flag=ready,
+    )
+
+
+async def _cancel(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

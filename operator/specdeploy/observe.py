@@ -1,0 +1,146 @@
+"""Live objects, as plain dicts, become the rollout's small records. Pure; tolerant of what is absent."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from specdeploy.api.names import (
+    ANNOTATION_RENDER_VERSION,
+    ANNOTATION_SHAPE,
+    CONTAINER,
+    FIELD_MANAGER,
+    LABEL_DRAFTER,
+    LABEL_REVISION,
+    LABEL_TEMPLATE,
+)
+from specdeploy.api.status import seconds
+from specdeploy.rollout import Deployment, Exit, Pod
+
+Raw = Mapping[str, Any]
+# A Deployment whose pod template was never changed is at its first revision.
+_ROLLOUT_REVISION = "deployment.kubernetes.io/revision"
+_FINISHED = ("Succeeded", "Failed")
+# The kubelet lost sight of a container, for example in a reboot: nobody's crash.
+_NO_CRASH = frozenset({"ContainerStatusUnknown"})
+
+
+def controller(raw: Raw) -> Raw | None:
+    """The owner reference that controls an object."""
+    owners = raw.get("metadata", {}).get("ownerReferences") or []
+    return next((o for o in owners if o.get("controller")), None)
+
+
+def belongs(raw: Raw, uid: str) -> bool:
+    """Whether the object's controller is the one with this uid."""
+    owner = controller(raw)
+    return owner is not None and owner.get("uid") == uid
+
+
+def owner_words(raw: Raw) -> str:
+    """Who an object belongs to, in words."""
+    owner = controller(raw)
+    return (
+        f"{owner.get('kind')} {owner.get('name')}" if owner is not None else "nobody we know (no controller)"
+    )
+
+
+def deployment(raw: Raw, uid: str) -> Deployment:
+    """A Deployment that carries our labels."""
+    meta = raw.get("metadata", {})
+    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    return Deployment(
+        name=meta.get("name", ""),
+        uid=meta.get("uid", ""),
+        resource_version=meta.get("resourceVersion", ""),
+        template=labels.get(LABEL_TEMPLATE, ""),
+        revision=labels.get(LABEL_REVISION, ""),
+        drafter=labels.get(LABEL_DRAFTER, ""),
+        shape=annotations.get(ANNOTATION_SHAPE, ""),
+        render_version=_whole(annotations.get(ANNOTATION_RENDER_VERSION)),
+        replicas=int(raw.get("spec", {}).get("replicas") or 0),
+        ours=belongs(raw, uid),
+        owner=owner_words(raw),
+        edited=annotations.get(_ROLLOUT_REVISION, "1") != "1",
+        deleting="deletionTimestamp" in meta,
+        replicas_manager=_replicas_manager(meta),
+    )
+
+
+def _whole(text: str | None) -> int:
+    return int(text) if text and text.isdigit() else 0
+
+
+def _replicas_manager(meta: Raw) -> str:
+    """Who wrote `replicas` last, if it was not us."""
+    for entry in meta.get("managedFields") or []:
+        owned = ((entry.get("fieldsV1") or {}).get("f:spec") or {}).get("f:replicas")
+        if owned is not None and entry.get("manager") != FIELD_MANAGER:
+            return str(entry.get("manager"))
+    return ""
+
+
+def pods(raws: Sequence[Raw], gpus: Mapping[str, str]) -> tuple[Pod, ...]:
+    """The pods that have not finished; `gpus`: node name -> kind of GPU."""
+    return tuple(pod(raw, gpus) for raw in raws if raw.get("status", {}).get("phase") not in _FINISHED)
+
+
+def pod(raw: Raw, gpus: Mapping[str, str]) -> Pod:
+    """One pod."""
+    meta, status = raw.get("metadata", {}), raw.get("status", {})
+    conditions = {c.get("type"): c for c in status.get("conditions") or []}
+    engine = _engine(status)
+    up = conditions.get("Ready", {}).get("status") == "True"
+    node = raw.get("spec", {}).get("nodeName")
+    return Pod(
+        name=meta.get("name", ""),
+        uid=meta.get("uid", ""),
+        template=(meta.get("labels") or {}).get(LABEL_TEMPLATE, ""),
+        created=_moment(meta.get("creationTimestamp")) or 0.0,
+        ready=up,
+        ready_since=_moment(conditions.get("Ready", {}).get("lastTransitionTime")) if up else None,
+        terminating="deletionTimestamp" in meta,
+        started=bool(engine.get("started")),
+        restarts=int(engine.get("restartCount") or 0),
+        node=node,
+        image_id=engine.get("imageID") or None,
+        gpu=gpus.get(node or ""),
+        unschedulable=_unschedulable(conditions.get("PodScheduled", {})),
+        waiting=_waiting(status),
+        exit=_exit(engine),
+    )
+
+
+def _engine(status: Raw) -> Raw:
+    found = (c for c in status.get("containerStatuses") or [] if c.get("name") == CONTAINER)
+    return next(found, {})
+
+
+def _moment(text: str | None) -> float | None:
+    try:
+        return seconds(text) if text else None
+    except ValueError:
+        return None
+
+
+def _unschedulable(condition: Raw) -> str | None:
+    if condition.get("status") != "False" or condition.get("reason") != "Unschedulable":
+        return None
+    return str(condition.get("message") or "no node has room")
+
+
+def _waiting(status: Raw) -> tuple[str, str] | None:
+    listed = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+    for container in listed:
+        waiting = (container.get("state") or {}).get("waiting")
+        if waiting:
+            return str(waiting.get("reason", "")), str(waiting.get("message", ""))
+    return None
+
+
+def _exit(engine: Raw) -> Exit | None:
+    for state in (engine.get("state") or {}, engine.get("lastState") or {}):
+        ended = state.get("terminated")
+        if ended and ended.get("reason") not in _NO_CRASH:
+            return Exit(
+                int(ended.get("exitCode") or 0), str(ended.get("reason", "")), str(ended.get("message", ""))
+            )
+    return None

@@ -1,0 +1,171 @@
+"""Which drafter is tried next, and whether a trial may start: ordered checks that say why not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from specdeploy.api.names import BASELINE
+from specdeploy.api.reasons import Reason, TrialState
+from specdeploy.api.status import Status, TrialStatus, instant
+from specdeploy.engine.revision import RENDER_VERSION, Template
+from specdeploy.rollout.allocate import needed
+from specdeploy.rollout.decision import Event
+from specdeploy.rollout.endings import roles_of
+from specdeploy.rollout.scene import Scene
+from specdeploy.rollout.serving import succession
+from specdeploy.rollout.verdicts import attempts, quarantined
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Why no trial runs: a reason and a sentence. `state`: shown as a waiting trial where one is due."""
+
+    reason: str
+    message: str
+    state: TrialState | None = None
+
+
+def next_candidate(scene: Scene, status: Status) -> Template | None:
+    """The drafter to try next: the heir of what serves on an old engine, else the first listed one that
+    has no standing verdict and does not serve."""
+    if scene.arms is None:
+        return None
+    heir = succession(scene, status)
+    if heir is not None:
+        return heir
+    serving = status.serving.revision if status.serving else ""
+    for template in scene.arms.drafters:
+        if template.revision == serving or scene.drafters.get(template.drafter):
+            continue
+        if not quarantined(status, template, scene.now):
+            return template
+    return None
+
+
+def _invalid(scene: Scene, _: Status) -> Hold | None:
+    return None if scene.valid else Hold(Reason.INVALID_SPEC, "the spec is invalid")
+
+
+def _outdated(scene: Scene, _: Status) -> Hold | None:
+    outdated = scene.seen.crd_outdated
+    return Hold(Reason.CRD_OUTDATED, outdated) if outdated else None
+
+
+def _taken(scene: Scene, _: Status) -> Hold | None:
+    return Hold(Reason.NAME_TAKEN, scene.seen.taken[0]) if scene.seen.taken else None
+
+
+def _paused(scene: Scene, _: Status) -> Hold | None:
+    return Hold(Reason.PAUSED, "paused: no trial starts and nothing is promoted") if scene.paused else None
+
+
+def _no_drafters(scene: Scene, _: Status) -> Hold | None:
+    if scene.spec is not None and (scene.spec.drafters or scene.seen.reading.drafters):
+        return None
+    return Hold(Reason.NO_DRAFTERS, "spec.drafters lists none")
+
+
+def _none_left(scene: Scene, status: Status) -> Hold | None:
+    if next_candidate(scene, status) is not None:
+        return None
+    return Hold(Reason.NO_CANDIDATE, "every listed drafter has its verdict")
+
+
+def _too_few(scene: Scene, status: Status) -> Hold | None:
+    roles = roles_of(scene, status, None)
+    if roles is None or scene.replicas >= needed(roles):
+        return None
+    text = f"a trial needs {needed(roles)} replicas (there are {scene.replicas}); scale up"
+    return Hold("TooFewReplicas", text, TrialState.WAITING_FOR_CAPACITY)
+
+
+def _unsteady(scene: Scene, status: Status) -> Hold | None:
+    """A pod is borrowed only from a fleet that is whole: every pod that serves is ready."""
+    roles = roles_of(scene, status, None)
+    if roles is None:
+        return Hold(Reason.NOT_READY, "nothing serves yet")
+    wanted = scene.replicas - roles.trial_replicas
+    pods = [
+        *scene.pods(roles.serving),
+        *(scene.pods(roles.baseline) if roles.baseline != roles.serving else ()),
+    ]
+    bare = any(not scene.pods(t) for t in {roles.serving, roles.baseline})
+    if bare or len(pods) < max(1, wanted) or not all(p.ready for p in pods):
+        ready = sum(p.ready for p in pods)
+        return Hold(Reason.NOT_READY, f"waiting until what serves is ready ({ready}/{scene.replicas} pods)")
+    return None
+
+
+def _no_slot(scene: Scene, _: Status) -> Hold | None:
+    if scene.seen.slot_free:
+        return None
+    text = "the operator runs as many trials as it may at once (maxTrials)"
+    return Hold("TooManyTrials", text, TrialState.WAITING_FOR_SLOT)
+
+
+HOLDS: tuple[Callable[[Scene, Status], Hold | None], ...] = (
+    _outdated,
+    _invalid,
+    _taken,
+    _no_drafters,
+    _none_left,
+    _paused,
+    _too_few,
+    _unsteady,
+    _no_slot,
+)
+
+
+def hold(scene: Scene, status: Status) -> Hold | None:
+    """Why no trial may start now; None when one may."""
+    return next((found for check in HOLDS if (found := check(scene, status)) is not None), None)
+
+
+def choose(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
+    """Start the next trial if one may start; show it as waiting where it only lacks room."""
+    held = hold(scene, status)
+    template = next_candidate(scene, status)
+    if template is None or (held is not None and held.state is None):
+        return status.model_copy(update={"trial": None}), ()
+    if held is not None and held.state is not None:
+        return status.model_copy(update={"trial": _waiting(scene, status, template, held)}), ()
+    status = _level_renderers(scene, status)
+    trial = _fresh(scene, status, template, TrialState.STARTING)
+    text = f"{template.drafter} is on trial (attempt {trial.attempt}): a pod is borrowed for it"
+    return status.model_copy(update={"trial": trial}), (Event("Normal", "TrialStarted", text),)
+
+
+def _waiting(scene: Scene, status: Status, template: Template, held: Hold) -> TrialStatus:
+    old = status.trial
+    state = held.state or TrialState.WAITING_FOR_CAPACITY
+    fresh = _fresh(scene, status, template, state)
+    if old is not None and (old.revision, old.state) == (template.revision, state):
+        fresh = fresh.model_copy(update={"start_time": old.start_time, "state_time": old.state_time})
+    return fresh.model_copy(update={"reason": held.reason})
+
+
+def _fresh(scene: Scene, status: Status, template: Template, state: TrialState) -> TrialStatus:
+    return TrialStatus(
+        drafter=template.drafter,
+        revision=template.revision,
+        template=template.hash,
+        attempt=attempts(status, template) + 1,
+        state=state,
+        start_time=instant(scene.now),
+        state_time=instant(scene.now),
+    )
+
+
+def _level_renderers(scene: Scene, status: Status) -> Status:
+    """Both arms must be rendered alike, or the judge would blame the drafter for a new flag: a baseline
+    from an older renderer is refreshed first; what serves is left alone."""
+    if status.baseline is None or scene.arms is None or status.serving is None:
+        return status
+    existing = scene.deployment(status.baseline.template)
+    if existing is None or existing.render_version == RENDER_VERSION:
+        return status
+    wanted = scene.arms.baseline
+    if status.serving.name == BASELINE and scene.replicas < 3:
+        return status  # no room for a baseline beside the one that serves
+    return status.model_copy(
+        update={"baseline": status.baseline.model_copy(update={"template": wanted.hash})}
+    )

@@ -1,0 +1,146 @@
+"""Conditions: one function each, in a fixed order, from what was seen and what is stored. Observations only;
+nothing decides by them."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from specdeploy.api.reasons import Condition as Kind
+from specdeploy.api.reasons import Reason
+from specdeploy.api.status import Condition, Status, instant
+from specdeploy.rollout.candidates import hold
+from specdeploy.rollout.health import ailment
+from specdeploy.rollout.observation import Pod
+from specdeploy.rollout.scene import ON_STAGE, Scene
+from specdeploy.rollout.trial import settled
+
+Verdict = tuple[Literal["True", "False", "Unknown"], str, str]
+_LONGEST = 2000
+
+
+def serving_pods(scene: Scene, status: Status) -> tuple[Pod, ...]:
+    """Pods of every arm but the trial's: what must keep serving."""
+    trial = status.trial
+    staged = trial.template if trial is not None and trial.state in ON_STAGE else None
+    return tuple(p for p in scene.seen.pods if p.template != staged and not p.terminating)
+
+
+def ready(scene: Scene, status: Status) -> Verdict:
+    """The current spec is valid and enough pods serve. Never depends on a trial."""
+    broken = _broken(scene, status)
+    if broken is not None:
+        return broken
+    return _enough(scene, status)
+
+
+def _broken(scene: Scene, status: Status) -> Verdict | None:
+    if scene.seen.crd_outdated:
+        return "False", Reason.CRD_OUTDATED, scene.seen.crd_outdated
+    if scene.findings:
+        return "False", Reason.INVALID_SPEC, _with_more([str(f) for f in scene.findings])
+    for stored in (status.serving, status.baseline):
+        if stored is not None and stored.template in scene.seen.refused:
+            words = scene.seen.refused[stored.template]
+            return "False", Reason.INVALID_SPEC, f"the API server refused a Deployment: {words}"
+    if scene.seen.taken:
+        return "False", Reason.NAME_TAKEN, _with_more(list(scene.seen.taken))
+    return None
+
+
+def _enough(scene: Scene, status: Status) -> Verdict:
+    """Enough: all but the one pod that may be moving, and never none."""
+    if scene.replicas == 0:
+        return "True", Reason.SCALED_TO_ZERO, "replicas is 0"
+    up = sum(p.ready for p in scene.seen.pods if not p.terminating)
+    if up >= max(1, scene.replicas - 1):
+        return "True", Reason.SERVING, f"{up} of {scene.replicas} pods are ready"
+    return "False", *_lack(scene, status, f"{up} of {scene.replicas} pods are ready")
+
+
+def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
+    pods = serving_pods(scene, status)
+    budget = scene.spec.engine.startup_seconds if scene.spec else 10**9
+    found = ailment([p for p in pods if not p.ready], scene.now, budget)
+    if found is not None:
+        return Reason.ENGINE_FAILING, f"{count}; {found.message}"
+    stuck = next((p for p in pods if p.unschedulable), None)
+    if stuck is not None:
+        words = scene.seen.missing_label or f"pod {stuck.name}: {stuck.unschedulable}"
+        lost = Reason.CAPACITY_LOST if status.verdicts else Reason.UNSCHEDULABLE
+        return lost, f"{count}; {words}"
+    if any(p.started for p in pods if not p.ready):
+        return Reason.TOO_FEW_READY, f"{count}; pods that were ready are not"
+    return Reason.STARTING, f"{count}; engines load"
+
+
+def available(scene: Scene, status: Status) -> Verdict:
+    """At least one pod answers clients; capacity lost to a trial is named."""
+    up = sum(p.ready for p in scene.seen.pods if not p.terminating)
+    if up:
+        return "True", Reason.SERVING, f"{up} pods answer"
+    if scene.replicas == 0:
+        return "False", Reason.SCALED_TO_ZERO, "replicas is 0"
+    return "False", *_lack(scene, status, "no pod answers")
+
+
+def progressing(scene: Scene, status: Status) -> Verdict:
+    """A rollout or a promotion moves pods."""
+    if status.serving is None or settled(scene, status):
+        return "False", Reason.SETTLED, "every pod is where it should be"
+    return "True", Reason.ROLLING, f"pods move one by one; {status.serving.name} serves"
+
+
+def trialing(scene: Scene, status: Status) -> Verdict:
+    """A drafter is on trial; the reason is the trial's state."""
+    trial = status.trial
+    if trial is None:
+        held = hold(scene, status)
+        reason, words = (held.reason, held.message) if held else (Reason.NO_CANDIDATE.value, "none is due")
+        return "False", reason, words
+    extra = f" ({trial.reason})" if trial.reason else ""
+    return "True", trial.state, f"{trial.drafter}, attempt {trial.attempt}{extra}"
+
+
+def metrics_available(scene: Scene, status: Status) -> Verdict:
+    """The engines' counters can be read."""
+    if scene.seen.unreadable:
+        pod, why = next(iter(sorted(scene.seen.unreadable.items())))
+        return "False", Reason.SCRAPE_FAILED, f"{len(scene.seen.unreadable)} pods can't be read; {pod}: {why}"
+    if scene.seen.window is not None:
+        return "True", Reason.READABLE, "the counters of every ready pod are read"
+    known = status.condition(Kind.METRICS_AVAILABLE)
+    if known is not None:
+        return known.status, known.reason, known.message
+    return "Unknown", Reason.NOT_YET_READ, "no window has ended yet"
+
+
+CONDITIONS: tuple[tuple[Kind, Callable[[Scene, Status], Verdict]], ...] = (
+    (Kind.READY, ready),
+    (Kind.AVAILABLE, available),
+    (Kind.PROGRESSING, progressing),
+    (Kind.TRIALING, trialing),
+    (Kind.METRICS_AVAILABLE, metrics_available),
+)
+
+
+def with_conditions(scene: Scene, status: Status) -> Status:
+    """The status with every condition as it is now; a transition time moves with its status only."""
+    conditions = [_condition(scene, status, kind, check(scene, status)) for kind, check in CONDITIONS]
+    return status.model_copy(update={"conditions": conditions})
+
+
+def _condition(scene: Scene, status: Status, kind: Kind, verdict: Verdict) -> Condition:
+    state, reason, message = verdict
+    old = status.condition(kind)
+    moved = old is None or old.status != state
+    return Condition(
+        type=kind.value,
+        status=state,
+        observed_generation=scene.seen.generation,
+        last_transition_time=instant(scene.now) if moved or old is None else old.last_transition_time,
+        reason=str(reason),
+        message=message[:_LONGEST],
+    )
+
+
+def _with_more(lines: list[str]) -> str:
+    return lines[0] if len(lines) == 1 else f"{lines[0]} (and {len(lines) - 1} more: {'; '.join(lines[1:4])})"

@@ -1,0 +1,115 @@
+"""A trial's evidence: hands windows to the judge and keeps its state in status."""
+
+import math
+from dataclasses import dataclass
+
+from specdeploy.api.names import BASELINE
+from specdeploy.api.reasons import Outcome
+from specdeploy.api.spec import Spec
+from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant
+from specdeploy.judge import (
+    MalformedState,
+    Settings,
+    TrialState,
+    UnknownVersion,
+    Verdict,
+    Window,
+    observe,
+    pack,
+    start,
+    summary,
+    unpack,
+)
+from specdeploy.rollout.decision import Ending, Event
+from specdeploy.rollout.scene import Scene
+from specdeploy.rollout.verdicts import ratio
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one window did to a trial."""
+
+    trial: TrialStatus
+    ending: Ending | None = None
+    events: tuple[Event, ...] = ()
+
+
+def compares_serving(scene: Scene, status: Status) -> bool:
+    """Whether the trial must beat what serves, too: a drafter that serves on the current engine.
+
+    One that serves on an engine the spec has left behind is no yardstick: it is going anyway.
+    """
+    serving = status.serving
+    return (
+        serving is not None and serving.name != BASELINE and scene.by_revision(serving.revision) is not None
+    )
+
+
+def settings_of(scene: Scene, status: Status, spec: Spec) -> Settings:
+    """The judge's settings for the trial that runs or is about to run."""
+    trials = status.baseline.trials if status.baseline else 0
+    return Settings(
+        window_seconds=float(spec.trial.window_seconds),
+        minimum_effect=spec.trial.minimum_effect_percent / 100,
+        confidence=spec.trial.confidence_percent / 100,
+        deadline_seconds=float(spec.trial.deadline_seconds),
+        warmup_seconds=float(spec.trial.warmup),
+        attempt=trials + 1,
+        compare_serving=compares_serving(scene, status),
+    )
+
+
+def load(trial: TrialStatus, settings: Settings) -> tuple[TrialState, Event | None]:
+    """The judge's state; a fresh one, and a warning, where the stored one can't be read."""
+    if trial.evidence is None:
+        return start(settings), None
+    try:
+        return unpack(trial.evidence), None
+    except (UnknownVersion, MalformedState) as error:
+        text = f"{trial.drafter} starts again: its stored evidence can't be read ({error})"
+        return start(settings), Event("Warning", "EvidenceLost", text)
+
+
+def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> Judged:
+    """Take in the window that has just ended. A window that was judged before changes nothing."""
+    window = scene.seen.window
+    if window is None or (trial.last_window is not None and window.index <= trial.last_window):
+        return Judged(trial)
+    settings = settings_of(scene, status, spec)
+    before, lost = load(trial, settings)
+    after, verdict = observe(before, window, settings)
+    if verdict is not None and scene.paused and verdict.outcome.value == Outcome.PROMOTED:
+        verdict = None  # it keeps its proof and is promoted when the pause ends
+    return Judged(
+        _noted(trial, window, before, after, scene.now),
+        None if verdict is None else _ending(verdict, trial.drafter),
+        () if lost is None else (lost,),
+    )
+
+
+def _noted(
+    trial: TrialStatus, window: Window, before: TrialState, after: TrialState, now: float
+) -> TrialStatus:
+    numbers = summary(after)
+    recent = list(trial.recent or [])
+    if after.used > before.used:
+        recent = [*recent, round(1000 * math.exp(after.baseline.last_value))][-MAX_RECENT:]
+    return trial.model_copy(
+        update={
+            "evidence": pack(after),
+            "last_window": window.index,
+            "first_window_time": trial.first_window_time or instant(now - window.seconds),
+            "measured_seconds": int(numbers.measured_seconds),
+            "windows": numbers.windows_used,
+            "ratio": ratio(numbers.ratio),
+            "lower": ratio(numbers.lower),
+            "upper": ratio(numbers.upper),
+            "skipped": {reason.value: count for reason, count in numbers.skipped.items()} or None,
+            "recent": recent or None,
+        }
+    )
+
+
+def _ending(verdict: Verdict, drafter: str) -> Ending:
+    outcome = Outcome(verdict.outcome.value)
+    return Ending(outcome, verdict.reason, f"{drafter}: {verdict.message}", verdict.numbers)

@@ -1,0 +1,95 @@
+"""What was seen in one pass: the only input of a decision besides the stored status.
+
+The reconciler fills it from live reads; tests write it by hand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from specdeploy.api.findings import Reading
+from specdeploy.judge import Window
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How an engine container ended last. `message` is its last words (the termination message)."""
+
+    code: int
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pod:
+    """One engine pod of ours that has not finished. Instants are seconds since the epoch.
+
+    `started`: its engine came up once (the startup probe passed). `unschedulable`: the scheduler's words.
+    `waiting`: reason and message of a container that can't start.
+    """
+
+    name: str
+    uid: str
+    template: str
+    created: float
+    ready: bool = False
+    ready_since: float | None = None
+    terminating: bool = False
+    started: bool = False
+    restarts: int = 0
+    node: str | None = None
+    image_id: str | None = None
+    gpu: str | None = None
+    unschedulable: str | None = None
+    waiting: tuple[str, str] | None = None
+    exit: Exit | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """One Deployment that carries our labels. `ours`: its controller is this very object."""
+
+    name: str
+    uid: str
+    resource_version: str
+    template: str
+    revision: str
+    drafter: str
+    shape: str
+    render_version: int
+    replicas: int
+    ours: bool = True
+    owner: str = ""
+    edited: bool = False
+    deleting: bool = False
+    replicas_manager: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """Everything that one pass has seen.
+
+    `refused`: template -> the API server's words when its Deployment could not be created.
+    `taken`: objects of our names that belong to somebody else, as sentences.
+    `unreadable`: pod name -> why its counters could not be read in the last window.
+    """
+
+    now: float
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+    created: float
+    reading: Reading
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    deployments: tuple[Deployment, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    window: Window | None = None
+    window_end: float | None = None
+    slot_free: bool = True
+    default_image: str = ""
+    taken: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    missing_label: str | None = None
+    lost_status: tuple[str, ...] = ()
+    crd_outdated: str | None = None

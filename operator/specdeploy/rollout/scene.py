@@ -1,0 +1,106 @@
+"""A scene: one observation, read once. What every check of a decision looks at.
+
+Flow: observation -> scene -> (serving, trial, conditions) -> step.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from specdeploy.api.findings import Finding
+from specdeploy.api.names import ANNOTATION_PAUSED
+from specdeploy.api.reasons import TrialState
+from specdeploy.api.spec import Spec
+from specdeploy.api.status import Status
+from specdeploy.engine.checks import check_drafters, check_spec
+from specdeploy.engine.revision import Arms, Template, templates
+from specdeploy.rollout.observation import Deployment, Observation, Pod
+
+# States in which the trial has pods of its own.
+ON_STAGE = frozenset({TrialState.STARTING, TrialState.WARMING_UP, TrialState.MEASURING})
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An observation with what follows from it without deciding anything."""
+
+    seen: Observation
+    spec: Spec | None
+    image: str
+    arms: Arms | None
+    findings: tuple[Finding, ...] = ()
+    drafters: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+
+    @property
+    def now(self) -> float:
+        return self.seen.now
+
+    @property
+    def valid(self) -> bool:
+        """Whether the current spec may be acted on."""
+        return self.arms is not None and not self.findings
+
+    @property
+    def paused(self) -> bool:
+        annotated = self.seen.annotations.get(ANNOTATION_PAUSED, "").lower() in ("true", "1", "yes")
+        return annotated or (self.spec is not None and self.spec.paused)
+
+    @property
+    def replicas(self) -> int:
+        if self.spec is not None:
+            return self.spec.replicas
+        known = self.seen.reading.replicas
+        return known if known is not None else sum(d.replicas for d in self.ours)
+
+    @property
+    def ours(self) -> tuple[Deployment, ...]:
+        return tuple(d for d in self.seen.deployments if d.ours and not d.deleting)
+
+    def deployment(self, template: str) -> Deployment | None:
+        return next((d for d in self.ours if d.template == template), None)
+
+    def pods(self, template: str, *, terminating: bool = False) -> tuple[Pod, ...]:
+        """Pods of a template; those that are leaving only on demand."""
+        return tuple(
+            p for p in self.seen.pods if p.template == template and (terminating or not p.terminating)
+        )
+
+    def drafter(self, name: str) -> Template | None:
+        """The template that the spec gives a drafter of this name now."""
+        listed = self.arms.drafters if self.arms else ()
+        return next((t for t in listed if t.drafter == name), None)
+
+    def by_revision(self, revision: str) -> Template | None:
+        """The template that the spec gives a revision now; None when no drafter (nor the baseline) has it."""
+        if self.arms is None:
+            return None
+        known = (self.arms.baseline, *self.arms.drafters)
+        return next((t for t in known if t.revision == revision), None)
+
+    def buildable(self, template: str) -> Template | None:
+        """The template of this hash, if the current spec still says how to build it."""
+        if self.arms is None:
+            return None
+        known = (self.arms.baseline, *self.arms.drafters)
+        return next((t for t in known if t.hash == template), None)
+
+
+def scene(seen: Observation, status: Status) -> Scene:
+    """Read an observation: resolve the image, derive the templates, find what is wrong."""
+    spec = seen.reading.spec
+    image = _image(spec, status, seen.default_image)
+    findings = list(seen.reading.findings)
+    if spec is None:
+        return Scene(seen, None, image, None, tuple(findings))
+    findings += check_spec(spec)
+    wrong = dict(check_drafters(spec))
+    for name, finding in seen.reading.drafters:
+        wrong[name] = (*wrong.get(name, ()), finding)
+    return Scene(seen, spec, image, templates(seen.name, spec, image), tuple(findings), wrong)
+
+
+def _image(spec: Spec | None, status: Status, default: str) -> str:
+    """The spec's image; else the one resolved at first sight, so that a new operator never rolls a fleet."""
+    if spec is not None and spec.engine.image:
+        return spec.engine.image
+    stored = status.engine.image if status.engine else None
+    return stored or default

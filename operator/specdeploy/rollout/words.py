@@ -1,0 +1,132 @@
+"""What people read in status: the sentence, the columns, the counts."""
+
+from specdeploy.api.names import BASELINE, LABEL_NAME
+from specdeploy.api.reasons import Condition as Kind
+from specdeploy.api.reasons import TrialState
+from specdeploy.api.spec import Spec
+from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
+from specdeploy.rollout.candidates import hold
+from specdeploy.rollout.conditions import serving_pods
+from specdeploy.rollout.evidence import settings_of
+from specdeploy.rollout.plan import wanted_counts
+from specdeploy.rollout.scene import ON_STAGE, Scene
+
+_LONGEST = 1000
+
+
+def describe(scene: Scene, status: Status) -> Status:
+    """Counts, columns and the sentence; conditions must be set before."""
+    trial = status.trial
+    if trial is not None:
+        trial = trial.model_copy(update={"summary": trial_column(scene, status, trial)})
+    status = status.model_copy(
+        update={
+            "observed_generation": scene.seen.generation,
+            "replicas": len([p for p in scene.seen.pods if not p.terminating]),
+            "selector": f"{LABEL_NAME}={scene.seen.name}",
+            "capacity": _capacity(scene, status),
+            "trial": trial,
+        }
+    )
+    return status.model_copy(update={"message": sentence(scene, status)[:_LONGEST]})
+
+
+def _capacity(scene: Scene, status: Status) -> Capacity:
+    trial = status.trial
+    staged = trial.template if trial is not None and trial.state in ON_STAGE else None
+    here = [p for p in scene.seen.pods if not p.terminating]
+    up = sum(p.ready for p in here)
+    lost = sum(p.unschedulable is not None for p in serving_pods(scene, status)) if status.verdicts else 0
+    return Capacity(
+        desired=scene.replicas,
+        ready=up,
+        borrowed=wanted_counts(scene, status).get(staged, 0) if staged else 0,
+        lost=lost,
+        summary=f"{up}/{scene.replicas}",
+    )
+
+
+def windows_needed(scene: Scene, status: Status, spec: Spec) -> int:
+    """Windows of evidence below which nothing is promoted."""
+    return settings_of(scene, status, spec).windows_needed
+
+
+def trial_column(scene: Scene, status: Status, trial: TrialStatus) -> str:
+    """`dflash Measuring 12/30`."""
+    text = f"{trial.drafter} {trial.state}"
+    if trial.state is TrialState.MEASURING and scene.spec is not None:
+        text += f" {trial.windows}/{windows_needed(scene, status, scene.spec)}"
+    return text[:96]
+
+
+def sentence(scene: Scene, status: Status) -> str:
+    """What is happening, why, what is next and when."""
+    ready = status.condition(Kind.READY)
+    parts = []
+    if ready is not None and ready.status != "True":
+        parts.append(f"{ready.reason}: {ready.message}.")
+    parts.append(_serving(status))
+    parts.append(_trial(scene, status) or _idle(status))
+    return " ".join(part for part in parts if part)
+
+
+def _serving(status: Status) -> str:
+    serving = status.serving
+    if serving is None:
+        return ""
+    if serving.name == BASELINE:
+        return "The baseline serves."
+    return f"{serving.name} serves at {serving.summary or 'unknown speed'} of the baseline."
+
+
+def _trial(scene: Scene, status: Status) -> str:
+    trial, spec = status.trial, scene.spec
+    if trial is None or spec is None:
+        return ""
+    if trial.state is TrialState.MEASURING:
+        return _measuring(scene, status, spec, trial)
+    if trial.state is TrialState.WARMING_UP:
+        until = seconds(trial.ready_time or trial.start_time) + spec.trial.warmup
+        return (
+            f"{trial.drafter} warms up; its speed counts from {instant(until)} on, a disaster is seen before."
+        )
+    texts = {
+        TrialState.STARTING: "is given a borrowed pod; its engine starts",
+        TrialState.PROMOTING: "takes over, pod by pod",
+        TrialState.ROLLING_BACK: "is rolled back; what it borrowed is given back",
+        TrialState.WAITING_FOR_SLOT: "waits for its turn: the operator runs as many trials as it may",
+        TrialState.WAITING_FOR_CAPACITY: "waits for room",
+    }
+    held = status.condition(Kind.TRIALING)
+    why = f" ({trial.reason})" if trial.reason else ""
+    if trial.state is TrialState.WAITING_FOR_CAPACITY and held is not None:
+        why = f": {_advice(scene, status)}"
+    return f"{trial.drafter} {texts[trial.state]}{why}."
+
+
+def _advice(scene: Scene, status: Status) -> str:
+
+    held = hold(scene, status)
+    return held.message if held else "room is there"
+
+
+def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
+    needed = windows_needed(scene, status, spec)
+    text = f"{trial.drafter} is measured: {trial.windows} windows of {spec.trial.window_seconds} s"
+    if trial.ratio is not None and trial.lower is not None and trial.upper is not None:
+        text += f", {float(trial.ratio):.2f}x [{float(trial.lower):.2f},{float(trial.upper):.2f}]"
+    elif trial.ratio is not None:
+        text += f", {float(trial.ratio):.2f}x so far"
+    if trial.reason:
+        text += f"; paused ({trial.reason}): its pod is not ready"
+    left = max(0, spec.trial.deadline_seconds - trial.measured_seconds)
+    return f"{text}; promoted from window {needed} on if proven, undecided at most {left} s more."
+
+
+def _idle(status: Status) -> str:
+    held = status.condition(Kind.TRIALING)
+    newest = next(iter(status.verdicts or []), None)
+    text = f"No trial: {held.message}." if held is not None else ""
+    if newest is not None:
+        text += f" Last verdict: {newest.drafter} {newest.outcome}."
+    return text.strip()

@@ -1,0 +1,76 @@
+"""The operator's settings, from the environment (the chart sets it). A wrong one is one clear line."""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+
+PREFIX = "SPECDEPLOY_"
+
+
+class SettingsError(ValueError):
+    """An environment variable has a value that can't be used."""
+
+
+class Settings(BaseModel):
+    """Every knob. The variable's name is the field's in capitals, after `SPECDEPLOY_`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    namespaces: tuple[str, ...] = Field((), description="Namespaces to watch; empty: all.")
+    max_trials: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Trials at once in the cluster.")
+    workers: Annotated[int, Field(ge=1, le=64)] = Field(8, description="Passes at once.")
+    listen: str = Field("0.0.0.0:8080", description="Where /metrics, /healthz and /readyz answer.")
+    log_format: Literal["json", "plain"] = Field("plain", description="Form of log lines.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level logged.")
+    engine_image: str = Field("", description="Engine image where a spec names none; empty: the built-in.")
+
+    @field_validator("namespaces", mode="before")
+    @classmethod
+    def _comma_list(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("log_format", "log_level", mode="before")
+    @classmethod
+    def _lower(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("listen")
+    @classmethod
+    def _host_and_port(cls, value: str) -> str:
+        host, _, port = value.rpartition(":")
+        if not host or not port.isdigit() or not 0 <= int(port) <= 65535:
+            raise ValueError("write host:port")
+        return value
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port to listen on."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
+def load(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Read the settings. Raises SettingsError with the variable's name, why, and what it may be."""
+    given = {
+        name: environment[variable(name)]
+        for name in Settings.model_fields
+        if environment.get(variable(name), "") != ""
+    }
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        field: FieldInfo = Settings.model_fields[name]
+        text = f"{variable(name)}={given.get(name)!r}: {first['msg']} ({field.description})"
+        raise SettingsError(text) from None
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + field.upper()
