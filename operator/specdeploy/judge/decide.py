@@ -81,7 +81,7 @@ def _check_retired(case: Case) -> Verdict | None:
         return None
     if known.upper(state.frozen.alpha) < 0:
         return _verdict(case, Outcome.SLOWER, Cause.SLOWER_THAN_BASELINE, sentences.slower(state))
-    why = f"it cannot be worth {case.settings.minimum_effect:.0%}"
+    why = f"it cannot be worth {sentences.percent(case.settings.minimum_effect)}"
     return _verdict(case, Outcome.NOT_WORTH_IT, Cause.BELOW_EFFECT, sentences.not_worth_it(state, why))
 
 
@@ -109,7 +109,7 @@ def _check_serving(case: Case) -> Verdict | None:
             return _verdict(case, Outcome.RUNNER_UP, Cause.SLOWER_THAN_SERVING, message)
         if _cannot_reach(case.goal, state.serving, case.serving, state.frozen):
             message = sentences.runner_up(
-                state, f"not worth {case.settings.minimum_effect:.0%} over what serves"
+                state, f"not worth {sentences.percent(case.settings.minimum_effect)} over what serves"
             )
             return _verdict(case, Outcome.RUNNER_UP, Cause.BELOW_EFFECT_AGAINST_SERVING, message)
     elif loses and case.baseline.mean < case.goal:

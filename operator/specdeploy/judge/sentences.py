@@ -14,7 +14,8 @@ from specdeploy.judge.verdict import Ratio, Summary, multiple, summarise
 
 
 def promoted(state: TrialState, settings: Settings) -> str:
-    return f"{_measured(summarise(state))}: proven faster by {settings.minimum_effect:.0%} or more, promoted"
+    asked = percent(settings.minimum_effect)
+    return f"{_measured(summarise(state))}: proven faster and above the {asked} asked for, promoted"
 
 
 def runner_up(state: TrialState, why: str) -> str:
@@ -57,6 +58,10 @@ def inconclusive(state: TrialState) -> str:
         f"{_measured(summary)}: nothing is proven by the deadline, not promoted; "
         f"pods of the same kind may differ by {pods:.1%}, so more pods can decide smaller effects"
     )
+
+
+def percent(fraction: float) -> str:
+    return f"{100 * fraction:.3g}%"
 
 
 def _measured(summary: Summary) -> str:
