@@ -3,6 +3,8 @@
 Findings on the spec make it `InvalidSpec`; findings on a drafter make only that drafter `Invalid`.
 """
 
+import re
+
 from specdeploy.api.findings import Finding
 from specdeploy.api.spec import Drafter, Spec
 
@@ -14,11 +16,15 @@ from .pod_template import check_pod_template
 from .revision import revision_of
 from .speculative import Engine, check_drafter
 
+# How checkpoints in the speculators format are named by their makers.
+_SPECULATORS = re.compile(r"-speculator\.(eagle3|peagle|dflash|dspark)")
+
 
 def check_spec(spec: Spec, image: str | None = None) -> tuple[Finding, ...]:
     """What is wrong with the spec as a whole; empty when it can serve. `image`: the pinned one, if any."""
     return (
         *_check_version(spec, image or image_of(spec)),
+        *_check_target(spec),
         *check_arguments(spec),
         *check_environment(spec),
         *check_pod_template(spec),
@@ -60,6 +66,14 @@ def _check_version(spec: Spec, image: str) -> tuple[Finding, ...]:
     oldest, given = (f"{major}.{minor}" for major, minor in (OLDEST, version))
     reason = f"vLLM {given} can't drain running requests; the oldest that can is {oldest}"
     return (Finding(field, reason, "use a newer image"),)
+
+
+def _check_target(spec: Spec) -> tuple[Finding, ...]:
+    """A checkpoint in the speculators format turns speculation on by itself: no arm would be a baseline."""
+    if not _SPECULATORS.search(spec.model):
+        return ()
+    reason = "this is a draft checkpoint that speculates by itself, so there would be no baseline"
+    return (Finding("spec.model", reason, "name the target; list the checkpoint under spec.drafters"),)
 
 
 def _check_compile_cache(spec: Spec) -> tuple[Finding, ...]:

@@ -31,6 +31,7 @@ class Option:
 
 
 def whole(least: int) -> Kind:
+    """Whole numbers from `least` on; JSON's true and false are none."""
     return Kind(
         f"a whole number of at least {least}",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
@@ -38,6 +39,7 @@ def whole(least: int) -> Kind:
 
 
 def number(least: float, most: float) -> Kind:
+    """Numbers from `least` to `most`, both included."""
     return Kind(
         f"a number from {least:g} to {most:g}",
         lambda value: (
@@ -47,6 +49,7 @@ def number(least: float, most: float) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
+    """One of these words, spelled exactly so."""
     return Kind(f"one of {', '.join(words)}", lambda value: value in words)
 
 

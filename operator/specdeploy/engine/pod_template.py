@@ -4,6 +4,7 @@ Asked by `checks`. Core objects come as the user wrote them, so their inner shap
 manifests merge them.
 """
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -73,7 +74,7 @@ def _check_mounts(template: PodTemplate) -> Iterator[Finding]:
 
 def _overlap(path: str, ours: str) -> bool:
     """Whether one lies within the other: the outer mount would hide the inner one or hold it."""
-    left, right = f"{path.rstrip('/')}/", f"{ours}/"
+    left, right = posixpath.join(posixpath.normpath(path), ""), f"{ours}/"
     return left.startswith(right) or right.startswith(left)
 
 
