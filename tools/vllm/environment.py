@@ -63,6 +63,7 @@ def ensure() -> VllmEnvironment:
     home = cache_root() / "vllm" / digest(LOCK_FILE.read_bytes(), PYTHON_MINOR.encode())
     models = home / f"models-{digest(*(source.read_bytes() for source in MODEL_SOURCES))}"
     venv = home / "venv"
+    os.umask(0o022)  # pods read both folders under another user id
     home.mkdir(parents=True, exist_ok=True)
     with only_one(home / "lock"):
         if not is_complete(venv):
@@ -176,6 +177,8 @@ def make_models(venv: Path, models: Path) -> None:
     unfinished.mkdir()
     script = [str(venv / "bin" / "python"), "-m", "tools.vllm.make_tiny_model", str(unfinished)]
     run(script, models.parent / "models.log")
+    for path in unfinished.rglob("*"):  # weights come out private, but pods read them as another user
+        path.chmod(path.stat().st_mode | 0o444)
     mark_complete(unfinished)
     unfinished.rename(models)
 
@@ -209,7 +212,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make what the real vLLM needs on this machine.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     as_json = parser.parse_args().json
-    os.umask(0o022)  # pods read both folders under another user id
     try:
         found = {name: str(path) for name, path in asdict(ensure()).items()}
     except VllmEnvironmentError as failure:
