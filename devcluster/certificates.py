@@ -16,6 +16,7 @@ DAYS = "3650"
 CLIENTS = {
     "admin": ("specdeploy-admin", "system:masters"),
     "kubelet-client": ("kube-apiserver-kubelet-client", "system:masters"),
+    "front-proxy": ("front-proxy-client", ""),
     "kube-controller-manager": ("system:kube-controller-manager", ""),
     "kube-scheduler": ("system:kube-scheduler", ""),
     "kube-proxy": ("system:kube-proxy", ""),

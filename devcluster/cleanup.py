@@ -8,17 +8,26 @@ import re
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from devcluster import network
 from devcluster.errors import DevclusterError
+from devcluster.files import read_json, write_json
 from devcluster.node import containerd_socket
 from devcluster.processes import Process, Processes, end, identify
 from devcluster.settings import Settings
 from devcluster.shell import capture, say, succeeds
 
 CONTAINER_LOGS = Path("/var/log/containers")
+# Where kubelet, containerd and the CNI library write whatever their configuration says.
+FIXED_FOLDERS = ("/var/lib/kubelet", "/run/containerd", "/var/lib/cni", str(CONTAINER_LOGS))
 CGROUPS = Path("/sys/fs/cgroup")
+
+
+def note_folders(state: Path) -> None:
+    """Before anything starts: which of `FIXED_FOLDERS` are not there yet, and so will be ours."""
+    write_json(state / "folders-before.json", [name for name in FIXED_FOLDERS if not Path(name).exists()])
 
 
 def remove(settings: Settings) -> list[str]:
@@ -35,6 +44,7 @@ def remove(settings: Settings) -> list[str]:
         network.restore(settings.state)
         _remove_cgroups()
         _remove_log_links(settings.state)
+        _remove_fixed_folders(settings.state)
     left = leftovers(settings)
     if not left:
         _remove_folder(settings.state)
@@ -147,6 +157,16 @@ def _remove_log_links(state: Path) -> None:
     for link in CONTAINER_LOGS.glob("*.log"):
         if link.is_symlink() and str(state) in os.readlink(link):
             link.unlink()
+
+
+def _remove_fixed_folders(state: Path) -> None:
+    for name in read_json(state / "folders-before.json", []):
+        for path, _, files in os.walk(name, topdown=False):
+            for socket in (Path(path, file) for file in files):
+                if socket.is_socket():
+                    socket.unlink()
+            with suppress(OSError):  # somebody else has put something in
+                Path(path).rmdir()
 
 
 def _remove_folder(state: Path) -> None:

@@ -80,6 +80,7 @@ def _create(settings: Settings) -> None:
     settings.state.mkdir(parents=True, exist_ok=True)
     save(settings)
     if not settings.control_plane_only:
+        cleanup.note_folders(settings.state)
         network.prepare(settings.state)
     _write_configuration(settings)
     _start_control_plane(settings, binaries)

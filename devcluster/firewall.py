@@ -7,6 +7,8 @@ What was there before `up`, and what somebody else added meanwhile, is not touch
 import re
 from dataclasses import dataclass, field
 
+# In the comment of every rule that we add; the CNI plugins write the network's name, which is the same.
+MARK = "specdeploy-devcluster"
 OUR_CHAIN = re.compile(r"(KUBE|CNI)-\S+")
 
 BUILT_IN = frozenset({"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"})
@@ -51,7 +53,7 @@ def _table_removal(name: str, old: Table, new: Table) -> str:
     rules = [
         rule
         for rule in new.rules
-        if rule not in old.rules and rule.split()[1] not in chains and OUR_CHAIN.fullmatch(_target(rule))
+        if rule not in old.rules and rule.split()[1] not in chains and _is_ours(rule)
     ]
     if not chains and not rules:
         return ""
@@ -65,6 +67,6 @@ def _table_removal(name: str, old: Table, new: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _target(rule: str) -> str:
-    found = re.search(r" (?:-j|-g) (\S+)", rule)
-    return found.group(1) if found else ""
+def _is_ours(rule: str) -> bool:
+    target = re.search(r" (?:-j|-g) (\S+)", rule)
+    return MARK in rule or (target is not None and OUR_CHAIN.fullmatch(target.group(1)) is not None)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from devcluster.errors import DevclusterError
 from devcluster.files import read_json, write_json
-from devcluster.firewall import is_empty, parse, removal
-from devcluster.node import BRIDGE, CNI_NETWORK
-from devcluster.settings import NODE_ADDRESS
+from devcluster.firewall import MARK, is_empty, parse, removal
+from devcluster.node import BRIDGE
+from devcluster.settings import NODE_ADDRESS, SERVICE_RANGE
 from devcluster.shell import capture, say, succeeds
 
 # What kubelet, kube-proxy and the bridge plugin set for the whole machine.
@@ -17,6 +17,7 @@ KERNEL_SETTINGS = (
     "kernel/panic",
     "kernel/panic_on_oops",
 )
+CNI_RESULTS = Path("/var/lib/cni/results")
 FAMILIES = {"ip": "iptables", "ip6": "ip6tables"}
 
 
@@ -37,6 +38,10 @@ def prepare(state: Path) -> None:
     }
     write_json(state / "network-before.json", before)
     capture(["ip", "addr", "add", f"{NODE_ADDRESS}/32", "dev", "lo"])
+    for chain in ("OUTPUT", "FORWARD"):
+        # A Service's address that kube-proxy does not know (yet) would leave by the default route.
+        rule = ["-d", SERVICE_RANGE, "-m", "comment", "--comment", MARK, "-j", "REJECT"]
+        capture(["iptables", "--wait", "-A", chain, *rule])
 
 
 def restore(state: Path) -> None:
@@ -52,8 +57,7 @@ def restore(state: Path) -> None:
     for name, value in before["kernel"].items():
         if _read(name) != value:
             Path("/proc/sys", name).write_text(value)
-    for result in Path("/var/lib/cni/results").glob(f"{CNI_NETWORK}-*"):
-        result.unlink()
+    _forget_results()
 
 
 def has_address() -> bool:
@@ -92,6 +96,14 @@ def _restore_firewall(family: str, program: str, before: str) -> None:
             and not succeeds(["nft", "delete", "table", family, name])
         ):
             say(f"the empty {program} table {name} could not be removed")
+
+
+def _forget_results() -> None:
+    """What the CNI library noted of pods that were never taken down one by one; loopback's notes carry no name."""
+    for result in CNI_RESULTS.glob(f"{MARK}-*-eth0"):
+        container = result.name.removeprefix(f"{MARK}-").removesuffix("-eth0")
+        (CNI_RESULTS / f"cni-loopback-{container}-lo").unlink(missing_ok=True)
+        result.unlink()
 
 
 def _read(name: str) -> str | None:

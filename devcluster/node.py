@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from devcluster.firewall import MARK
 from devcluster.settings import NODE_ADDRESS, NODE_NAME, POD_RANGE, Settings
 
 PAUSE_IMAGE = "localhost/specdeploy-pause:1"
 CNI_PLUGINS = "/usr/lib/cni"
 BRIDGE = "specdeploy0"
-CNI_NETWORK = "specdeploy-devcluster"
 
 
 def containerd_socket(settings: Settings) -> Path:
@@ -59,7 +59,7 @@ def cni_config(settings: Settings) -> dict[str, Any]:
         },
     }
     portmap = {"type": "portmap", "capabilities": {"portMappings": True}}
-    return {"cniVersion": "0.4.0", "name": CNI_NETWORK, "plugins": [bridge, portmap]}
+    return {"cniVersion": "0.4.0", "name": MARK, "plugins": [bridge, portmap]}
 
 
 def kubelet_config(settings: Settings) -> dict[str, Any]:
