@@ -231,7 +231,7 @@ def test_draft_tensor_parallelism_is_1_or_the_targets(size: int, accepted: bool)
         ([[1, 8, 4], [16, 32, 0]], True),
         ([[1, 8, 5]], False),
         ([[1, 8, 4], [8, 32, 0]], False),
-        ([[1, 8, 4], [4, 2, 0]], False),
+        ([[1, 8, 4], [16, 12, 0]], False),
         ([[0, 8, 4]], False),
         ([[1, 8]], False),
         ([[1, 8, 4.0]], False),

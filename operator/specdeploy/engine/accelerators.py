@@ -67,11 +67,7 @@ def missing_label_advice(accelerator: str, resource_name: str) -> str:
 
 
 def _device_ids(node_labels: Mapping[str, str]) -> list[str]:
-    """All device ids of a node, sorted; a count of 0 is none."""
+    """All device ids of a node, sorted: of the plain label and of the counted ones."""
     plain = [node_labels[LABEL]] if LABEL in node_labels else []
-    counted = [
-        key.removeprefix(f"{LABEL}.")
-        for key, count in node_labels.items()
-        if key.startswith(f"{LABEL}.") and count != "0"
-    ]
+    counted = [key.removeprefix(f"{LABEL}.") for key in node_labels if key.startswith(f"{LABEL}.")]
     return sorted({*plain, *counted})
