@@ -187,11 +187,7 @@ async def test_no_targets_is_an_empty_answer() -> None:
     await pods.close()
 
 
-async def test_a_refused_connection_of_the_real_network_is_unreachable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # A proxy in the environment would answer in the pod's place.
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+async def test_a_refused_connection_of_the_real_network_is_unreachable() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         pods = PodReader.over(None, clock=lambda: 0.0)
@@ -214,6 +210,27 @@ async def serve(raw: bytes) -> tuple[asyncio.Server, int]:
     return server, server.sockets[0].getsockname()[1]
 
 
+async def ask_over_loopback(raw: bytes) -> Sample | ScrapeFailure:
+    server, port = await serve(raw)
+    pods = PodReader.over(None, clock=lambda: 0.0)
+    answer = (await pods.read([Target("a", "127.0.0.1", port)]))["a"]
+    await pods.close()
+    server.close()
+    await server.wait_closed()
+    return answer
+
+
+async def test_a_proxy_named_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{held.getsockname()[1]}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        answer = await ask_over_loopback(b"HTTP/1.0 200 OK\r\n\r\n" + GOOD)
+
+    assert isinstance(answer, Sample)
+
+
 @pytest.mark.parametrize(
     ("raw", "kind"),
     [
@@ -229,12 +246,7 @@ async def serve(raw: bytes) -> tuple[asyncio.Server, int]:
 async def test_what_a_real_socket_can_send_is_a_sample_or_a_named_failure(
     raw: bytes, kind: FailureKind | None
 ) -> None:
-    server, port = await serve(raw)
-    pods = PodReader.over(None, clock=lambda: 0.0)
-    answer = (await pods.read([Target("a", "127.0.0.1", port)]))["a"]
-    await pods.close()
-    server.close()
-    await server.wait_closed()
+    answer = await ask_over_loopback(raw)
 
     assert (answer.kind if isinstance(answer, ScrapeFailure) else None) == kind
 

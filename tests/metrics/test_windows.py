@@ -186,6 +186,17 @@ def test_a_start_sample_is_too_old_after_the_longest_extension() -> None:
     assert measured(close(book, 14, readings(14))).seconds == 60.0
 
 
+def test_the_figures_show_the_batch_of_one_engine_of_a_pod() -> None:
+    book = WindowBook()
+    close(book, 0, {"b": sample(0.0, PLAIN, PLAIN)}, pods=(BASE,))
+
+    window = close(book, 1, {"b": sample(60.0, counted(PLAIN, 1), counted(PLAIN, 1))}, pods=(BASE,))
+
+    assert window is not None
+    assert window.figures[BASELINE].batch == pytest.approx(5.0)
+    assert window.figures[BASELINE].speed == pytest.approx(20.0)
+
+
 # --- restarts of the operator and of pods
 
 

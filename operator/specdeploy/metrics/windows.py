@@ -125,6 +125,11 @@ class WindowBook:
             entry.closed = _close(index, entry.starts, pods, samples, window_seconds, compared)
         return entry.closed.measured
 
+    def done(self, key: str, index: int) -> bool:
+        """Whether window `index` was committed or extended already: its pods need not be read again."""
+        entry = self._entries.get(key)
+        return entry is not None and entry.done_index is not None and entry.done_index >= index
+
     def commit(self, key: str, index: int) -> None:
         """Window `index` is in the stored status, or needs no writing: the next begins where it ended."""
         self._finish(key, index, extended=False)
@@ -154,7 +159,7 @@ def _first_look(
     stored_index: int | None,
 ) -> _Entry:
     starts = {pod.uid: start for pod in pods if (start := _start(pod, samples)) is not None}
-    if stored_index is None or stored_index == index:
+    if stored_index is None:
         return _Entry(starts, done_index=index)
     restart = Obstacle(Reason.OPERATOR_RESTART, "the operator has just started and has no earlier reading")
     measured = MeasuredWindow(Window(index, window_seconds, {}, restart))
