@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devcluster import build, cluster, images, report, reset
+from devcluster.baseimage import BASE_IMAGE
 from devcluster.errors import DevclusterError
 from devcluster.settings import DEFAULT_GPUS, DEFAULT_PORT_BASE, Settings, changed, folders, saved
 
@@ -52,7 +53,7 @@ def _add_image(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--target", help="stage of the Dockerfile")
     verb.add_argument("--build-arg", action="append", default=[], metavar="KEY=VALUE")
     verb.add_argument(
-        "--base", default=images.BASE_IMAGE, help="name in FROM that the Debian base image stands in for"
+        "--base", default=BASE_IMAGE, help="name in FROM that the Debian base image stands in for"
     )
 
 

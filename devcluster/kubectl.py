@@ -25,6 +25,14 @@ class Kubectl:
         """Stdout; raises DevclusterError with kubectl's message."""
         return capture([*self._argv, *map(str, words)], stdin=stdin, seconds=seconds)
 
+    def succeeds(self, *words: str, stdin: str | None = None) -> bool:
+        """Whether a kubectl command is carried out."""
+        try:
+            self.run(*words, stdin=stdin)
+        except DevclusterError:
+            return False
+        return True
+
     def get(self, *words: str) -> Any:
         """The object or list as parsed JSON; None while it, or the server, is not there."""
         try:

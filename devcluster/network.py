@@ -99,7 +99,7 @@ def _restore_firewall(family: str, program: str, before: str) -> None:
 
 
 def _forget_results() -> None:
-    """What the CNI library noted of pods that were never taken down one by one; loopback's notes carry no name."""
+    """What the CNI library noted of pods that were not taken down; loopback's notes carry no name."""
     for result in CNI_RESULTS.glob(f"{MARK}-*-eth0"):
         container = result.name.removeprefix(f"{MARK}-").removesuffix("-eth0")
         (CNI_RESULTS / f"cni-loopback-{container}-lo").unlink(missing_ok=True)

@@ -1,7 +1,6 @@
 """`reset`: a cluster without anything that users put in, imported images kept; quicker than down and up."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+import json
 from typing import Any
 
 from devcluster.errors import DevclusterError
@@ -11,90 +10,80 @@ from devcluster.settings import Settings
 from devcluster.shell import say
 
 SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
-# What every cluster has from the start, by resource; the API server's own RBAC has a label that says so.
+# What every cluster has from the start, by kind; the API server's own RBAC has a label that says so.
 BUILT_IN = {
-    "namespaces": SYSTEM_NAMESPACES | {"default"},
-    "services": {"kubernetes"},
-    "endpoints": {"kubernetes"},
-    "endpointslices.discovery.k8s.io": {"kubernetes"},
-    "configmaps": {"kube-root-ca.crt"},
-    "serviceaccounts": {"default"},
-    "priorityclasses.scheduling.k8s.io": {"system-cluster-critical", "system-node-critical"},
+    "Namespace": SYSTEM_NAMESPACES | {"default"},
+    "Service": frozenset({"kubernetes"}),
+    "Endpoints": frozenset({"kubernetes"}),
+    "EndpointSlice": frozenset({"kubernetes"}),
+    "ConfigMap": frozenset({"kube-root-ca.crt"}),
+    "ServiceAccount": frozenset({"default"}),
+    "PriorityClass": frozenset({"system-cluster-critical", "system-node-critical"}),
 }
 # Made by the cluster for itself, or gone together with what they belong to.
-KEPT_RESOURCES = frozenset(
-    {
-        "nodes",
-        "events",
-        "events.events.k8s.io",
-        "leases.coordination.k8s.io",
-        "apiservices.apiregistration.k8s.io",
-        "csinodes.storage.k8s.io",
-        "ipaddresses.networking.k8s.io",
-        "servicecidrs.networking.k8s.io",
-        "flowschemas.flowcontrol.apiserver.k8s.io",
-        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
-        "storageversions.internal.apiserver.k8s.io",
-    }
+KEPT_KINDS = frozenset(
+    {"Node", "Event", "Lease", "APIService", "CSINode", "IPAddress", "ServiceCIDR"}
+    | {"FlowSchema", "PriorityLevelConfiguration"}
 )
+GRACE_SECONDS = 1
 DEADLINE_SECONDS = 90
 
 
-def is_users(resource: str, item: dict[str, Any]) -> bool:
-    """Whether a user put this object in; `resource` is its plural with group, as in `api-resources`."""
-    metadata = item["metadata"]
-    labels = metadata.get("labels") or {}
+def is_users(item: dict[str, Any]) -> bool:
+    """Whether a user put this object in, or it follows from one."""
+    kind, metadata = item["kind"], item["metadata"]
     return not (
-        resource in KEPT_RESOURCES
+        kind in KEPT_KINDS
         or metadata.get("namespace") in SYSTEM_NAMESPACES
-        or metadata["name"] in BUILT_IN.get(resource, ())
-        or labels.get("kubernetes.io/bootstrapping") == "rbac-defaults"
+        or metadata["name"] in BUILT_IN.get(kind, ())
         or metadata["name"].startswith("system:")
+        or "kubernetes.io/bootstrapping" in metadata.get("labels", {})
     )
+
+
+def has_to_be_deleted(item: dict[str, Any]) -> bool:
+    """Whether a request is due: not yet deleted, or a pod on its way that takes the time its spec allows."""
+    metadata = item["metadata"]
+    slow = item["kind"] == "Pod" and metadata.get("deletionGracePeriodSeconds", 0) > GRACE_SECONDS
+    return slow or "deletionTimestamp" not in metadata
 
 
 def reset(settings: Settings) -> None:
     """Delete all of it and wait until it is gone. Raises DevclusterError that names what stays."""
     kubectl = Kubectl(settings)
-    _delete_round(kubectl)
-    if not settings.control_plane_only:
-        kubectl.run("delete", "pods", "--all", "--all-namespaces", "--grace-period=1", "--wait=false")
+    alive = Processes(settings.state).must_live
     try:
-        wait_for(
-            "the deletions",
-            lambda: not _delete_round(kubectl),
-            seconds=DEADLINE_SECONDS,
-            meanwhile=Processes(settings.state).must_live,
-        )
+        wait_for("the deletions", lambda: _delete_all(kubectl), seconds=DEADLINE_SECONDS, meanwhile=alive)
     except DevclusterError as error:
         left = ", ".join(
-            f"{resource} {item['metadata']['name']}" for resource, item in _users_objects(kubectl)
+            f"{item['kind']} {item['metadata']['name']}" for item in _users_objects(kubectl) or ()
         )
-        raise DevclusterError(
-            f"{error}; still there: {left}; `down` and `up` give an empty cluster"
-        ) from None
+        hint = "`down` and `up` give an empty cluster"
+        raise DevclusterError(f"{error}; still there: {left or 'nothing'}; {hint}") from None
     say("reset: the cluster is empty, images are kept")
 
 
-def _delete_round(kubectl: Kubectl) -> bool:
-    """Ask for the deletion of whatever a user put in; whether there was anything."""
-    doomed: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    found = False
-    for resource, item in _users_objects(kubectl):
-        found = True
-        if "deletionTimestamp" not in item["metadata"]:
-            doomed[resource, item["metadata"].get("namespace", "")].append(item["metadata"]["name"])
-    for (resource, namespace), names in doomed.items():
-        where = [f"--namespace={namespace}"] if namespace else []
-        kubectl.run(
-            "delete", resource, *where, "--wait=false", "--ignore-not-found", "--grace-period=1", *names
-        )
-    return found
+def _delete_all(kubectl: Kubectl) -> bool:
+    """Ask for every deletion that is due; whether nothing is left."""
+    items = _users_objects(kubectl)
+    due = [
+        {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": _identity(item["metadata"])}
+        for item in items or ()
+        if has_to_be_deleted(item)
+    ]
+    if due:
+        objects = json.dumps({"apiVersion": "v1", "kind": "List", "items": due})
+        options = ["--wait=false", "--ignore-not-found", f"--grace-period={GRACE_SECONDS}"]
+        kubectl.succeeds("delete", "--filename=-", *options, stdin=objects)
+    return items == []
 
 
-def _users_objects(kubectl: Kubectl) -> Iterable[tuple[str, dict[str, Any]]]:
-    for resource in kubectl.run("api-resources", "--verbs=list,delete", "--output=name").split():
-        if resource not in KEPT_RESOURCES:
-            for item in (kubectl.get(resource, "--all-namespaces") or {}).get("items", []):
-                if is_users(resource, item):
-                    yield resource, item
+def _identity(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+
+
+def _users_objects(kubectl: Kubectl) -> list[dict[str, Any]] | None:
+    """All objects of users; None when a kind went away while the list was read."""
+    kinds = kubectl.run("api-resources", "--verbs=list,delete", "--output=name").split()
+    listed = kubectl.get(",".join(kinds), "--all-namespaces")
+    return None if listed is None else [item for item in listed["items"] if is_users(item)]
