@@ -197,6 +197,26 @@ def test_the_figures_show_the_batch_of_one_engine_of_a_pod() -> None:
     assert window.figures[BASELINE].speed == pytest.approx(20.0)
 
 
+@pytest.mark.parametrize("finish", ["commit", "extend"])
+def test_a_window_is_done_once_it_is_committed_or_extended(finish: str) -> None:
+    book = WindowBook()
+    assert not book.done(KEY, 0)
+    close(book, 0, readings(0))
+    assert book.done(KEY, 0)
+
+    close(book, 1, readings(1))
+    assert not book.done(KEY, 1)
+    getattr(book, finish)(KEY, 1)
+    assert book.done(KEY, 1)
+
+
+def test_windows_go_on_when_a_longer_window_makes_their_numbers_lower() -> None:
+    book = WindowBook()
+    close(book, 1000, readings(0))
+
+    assert measured(close(book, 100, readings(2))).seconds == 120.0
+
+
 # --- restarts of the operator and of pods
 
 

@@ -119,7 +119,7 @@ class WindowBook:
             entry = self._entries[key] = _first_look(index, pods, samples, window_seconds, stored_index)
         if stored_index is not None:
             self.commit(key, stored_index)
-        if entry.done_index == index:
+        if self.done(key, index):
             return None
         if entry.closed is None or entry.closed.measured.window.index != index:
             entry.closed = _close(index, entry.starts, pods, samples, window_seconds, compared)
@@ -128,7 +128,8 @@ class WindowBook:
     def done(self, key: str, index: int) -> bool:
         """Whether window `index` was committed or extended already: its pods need not be read again."""
         entry = self._entries.get(key)
-        return entry is not None and entry.done_index is not None and entry.done_index >= index
+        # Not "or a later one": with a longer window in the spec the numbers begin lower than before.
+        return entry is not None and entry.done_index == index
 
     def commit(self, key: str, index: int) -> None:
         """Window `index` is in the stored status, or needs no writing: the next begins where it ended."""
