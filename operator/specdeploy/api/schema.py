@@ -4,11 +4,14 @@ pydantic speaks JSON Schema 2020-12; a CustomResourceDefinition accepts the stru
 older draft. What differs is put right here and nowhere else: references, nulls, constants, titles.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import core_schema
+
+from specdeploy.api.base import Model
 
 
 class StructuralSchema(GenerateJsonSchema):
@@ -25,10 +28,10 @@ class StructuralSchema(GenerateJsonSchema):
         inner = super().default_schema(schema)
         if inner.get("default") is None:
             inner.pop("default", None)
-        factory = schema.get("default_factory")
+        factory = cast(Callable[[], Model] | None, schema.get("default_factory"))
         if factory is not None:
-            # a defaulted parent is what lets the defaults of its fields apply
-            inner["default"] = {}
+            # Rules of the parent are checked against its default as written: it must be whole.
+            inner["default"] = factory().wire()
         return inner
 
 

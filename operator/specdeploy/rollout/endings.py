@@ -75,10 +75,10 @@ def out_of_time(case: Case, spec: Spec) -> Ending | None:
     settings = settings_of(case.scene, case.status, spec)
     verdict = expire(load(case.trial, settings)[0], settings)
     text = (
-        f"{case.trial.drafter} was undecided after {spec.trial.total_deadline_seconds} s in all "
+        f"{case.trial.drafter} ran out of time after {spec.trial.total_deadline_seconds} s in all "
         f"(trial.totalDeadlineSeconds): {verdict.message}"
     )
-    return Ending(Outcome.INCONCLUSIVE, "TotalDeadline", text, verdict.numbers)
+    return Ending(Outcome(verdict.outcome.value), "TotalDeadline", text, verdict.numbers)
 
 
 def superseded(case: Case, _: Spec) -> Ending | None:
