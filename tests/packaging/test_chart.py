@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from specdeploy.settings import Settings, variable
+
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "specdeploy"
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -134,3 +136,20 @@ def test_the_licence_is_the_whole_apache_licence() -> None:
     text = (ROOT / "LICENSE").read_text()
     assert "Version 2.0, January 2004" in text
     assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_the_chart_sets_exactly_the_settings_that_the_operator_reads() -> None:
+    names = set(re.findall(r"SPECDEPLOY_[A-Z_]+", TEMPLATES["deployment.yaml"]))
+    assert names == {variable(field) for field in Settings.model_fields}
+
+
+@pytest.mark.parametrize(("value", "setting"), [("maxTrials", "max_trials"), ("workers", "workers")])
+def test_a_number_has_the_same_bounds_for_the_chart_and_the_operator(value: str, setting: str) -> None:
+    ours, theirs = SCHEMA["properties"][value], Settings.model_json_schema()["properties"][setting]
+    assert (ours["minimum"], ours["maximum"]) == (theirs["minimum"], theirs["maximum"])
+
+
+@pytest.mark.parametrize(("value", "setting"), [("logFormat", "log_format"), ("logLevel", "log_level")])
+def test_a_choice_is_the_same_for_the_chart_and_the_operator(value: str, setting: str) -> None:
+    theirs = Settings.model_json_schema()["properties"][setting]
+    assert SCHEMA["properties"][value]["enum"] == theirs["enum"]
