@@ -1,72 +1,149 @@
-"""Condition types, reasons, trial states and outcomes: stable words, each with its meaning.
+"""Condition types, reasons, trial states, outcomes and Events: stable words, each with its meaning.
 
-They appear alike in status, Events, metrics, the CLI and docs/reference.
+They appear alike in status, Events, metrics and the CLI; docs/reference.md is generated from them. New words
+may be added; a word that is there keeps its meaning, for alerts and scripts match on it.
 """
 
 from enum import StrEnum
+from typing import Self
 
 
-class Condition(StrEnum):
+class Word(StrEnum):
+    """A stable word; `meaning` says in one line what it tells its reader."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str = "") -> Self:
+        word = str.__new__(cls, value)
+        word._value_ = value
+        word.meaning = meaning
+        return word
+
+
+class Condition(Word):
     """Condition types, in the order in which they are shown."""
 
-    READY = "Ready"  # the current spec is valid and enough pods serve; never depends on a trial
-    AVAILABLE = "Available"  # at least one pod answers clients
-    PROGRESSING = "Progressing"  # a rollout or a promotion moves pods
-    TRIALING = "Trialing"  # a drafter is on trial; the reason is the trial's state
-    METRICS_AVAILABLE = "MetricsAvailable"  # the engines' counters can be read
+    READY = "Ready", "the current spec is valid and enough pods serve; never depends on a trial"
+    AVAILABLE = "Available", "at least one pod answers clients"
+    PROGRESSING = "Progressing", "a rollout or a promotion moves pods"
+    TRIALING = "Trialing", "a drafter is on trial; the reason is the trial's state"
+    METRICS_AVAILABLE = "MetricsAvailable", "the engines' counters can be read"
 
 
-class Reason(StrEnum):
+class Reason(Word):
     """Why a condition is as it is."""
 
-    SERVING = "Serving"  # enough pods are ready
-    SCALED_TO_ZERO = "ScaledToZero"  # replicas is 0, as asked
-    STARTING = "Starting"  # engines load; none or too few are ready yet
-    TOO_FEW_READY = "TooFewReady"  # pods that served are not ready any more
-    ENGINE_FAILING = "EngineFailing"  # an engine of the serving arm can't run; the message has its last words
-    UNSCHEDULABLE = "Unschedulable"  # no node has room for a serving pod
-    CAPACITY_LOST = "CapacityLost"  # the pod borrowed for a trial can't be placed again
-    INVALID_SPEC = "InvalidSpec"  # a field is wrong; what served before serves on
-    NAME_TAKEN = "NameTaken"  # an object of that name belongs to somebody else; nothing is taken over
-    CRD_OUTDATED = "CRDOutdated"  # the CRD in the cluster is older than this operator
-    ROLLING = "Rolling"  # pods move to another revision, one by one
-    SETTLED = "Settled"  # every pod is where it should be
-    PAUSED = "Paused"  # spec.paused or the annotation: no trial starts, nothing is promoted
-    NO_CANDIDATE = "NoCandidate"  # every listed drafter has its verdict
-    NO_DRAFTERS = "NoDrafters"  # the spec lists none
-    NOT_READY = "NotReady"  # a trial waits until what serves is ready
-    READABLE = "Readable"  # every ready engine's counters were read
-    SCRAPE_FAILED = "ScrapeFailed"  # an engine's counters could not be read; the message says why
-    NOT_YET_READ = "NotYetRead"  # no window has ended yet
+    SERVING = "Serving", "enough pods are ready"
+    SCALED_TO_ZERO = "ScaledToZero", "replicas is 0, as asked"
+    STARTING = "Starting", "engines load; none or too few are ready yet"
+    TOO_FEW_READY = "TooFewReady", "pods that served are not ready any more"
+    ENGINE_FAILING = (
+        "EngineFailing",
+        "an engine of the serving arm can't run; the message has its last words",
+    )
+    UNSCHEDULABLE = "Unschedulable", "no node has room for a serving pod"
+    CAPACITY_LOST = "CapacityLost", "the pod borrowed for a trial can't be placed again"
+    INVALID_SPEC = "InvalidSpec", "a field is wrong; what served before serves on"
+    NAME_TAKEN = "NameTaken", "an object of that name belongs to somebody else; nothing is taken over"
+    CRD_OUTDATED = "CRDOutdated", "the CRD in the cluster is older than this operator"
+    ROLLING = "Rolling", "pods move to another revision, one by one"
+    SETTLED = "Settled", "every pod is where it should be"
+    PAUSED = "Paused", "spec.paused or the annotation: no trial starts, nothing is promoted"
+    NO_CANDIDATE = "NoCandidate", "every listed drafter has its verdict"
+    NO_DRAFTERS = "NoDrafters", "the spec lists none"
+    NOT_READY = "NotReady", "a trial waits until what serves is ready"
+    READABLE = "Readable", "every ready engine's counters were read"
+    SCRAPE_FAILED = "ScrapeFailed", "an engine's counters could not be read; the message says why"
+    NOT_YET_READ = "NotYetRead", "no window has ended yet"
 
 
-class TrialState(StrEnum):
+class TrialState(Word):
     """Where a trial is (status.trial.state)."""
 
-    WAITING_FOR_SLOT = "WaitingForSlot"  # the operator runs as many trials as it may
-    WAITING_FOR_CAPACITY = "WaitingForCapacity"  # too few replicas, or what serves is not ready
-    STARTING = "Starting"  # a pod is borrowed, the trial's engine loads
-    WARMING_UP = "WarmingUp"  # it serves; its speed does not count as evidence yet (a disaster does)
-    MEASURING = "Measuring"  # windows count
-    PROMOTING = "Promoting"  # proven: it takes over, pod by pod
-    ROLLING_BACK = "RollingBack"  # its pods go, what it borrowed is given back
+    WAITING_FOR_SLOT = "WaitingForSlot", "the operator runs as many trials as it may"
+    WAITING_FOR_CAPACITY = "WaitingForCapacity", "too few replicas, or what serves is not ready"
+    STARTING = "Starting", "a pod is borrowed, the trial's engine loads"
+    WARMING_UP = "WarmingUp", "it serves; its speed does not count as evidence yet (a disaster does)"
+    MEASURING = "Measuring", "windows count"
+    PROMOTING = "Promoting", "proven: it takes over, pod by pod"
+    ROLLING_BACK = "RollingBack", "its pods go, what it borrowed is given back"
 
 
-class Outcome(StrEnum):
+class Outcome(Word):
     """What a trial ended with (status.verdicts[].outcome)."""
 
-    PROMOTED = "Promoted"  # proven faster; serves
-    RUNNER_UP = "RunnerUp"  # proven faster than the baseline, not than what serves
-    SLOWER = "Slower"  # proven slower than the baseline; rolled back
-    DISASTER = "Disaster"  # far slower; rolled back at once
-    NOT_WORTH_IT = "NotWorthIt"  # can't reach minimumEffectPercent; rolled back
-    INCONCLUSIVE = "Inconclusive"  # undecided at the deadline; not promoted
-    UNHEALTHY = "Unhealthy"  # its engine crashed, stalled or never became ready
-    GUARDED = "Guarded"  # a guard vetoed, whatever its speed
-    INVALID = "Invalid"  # can't run: the message has field, reason and fix
-    NO_CAPACITY = "NoCapacity"  # its pod found no room; tried again later
-    ABORTED = "Aborted"  # by annotation, by a lost pod or by scaling down; no judgement
-    SUPERSEDED = "Superseded"  # the spec changed under it; no judgement
+    PROMOTED = "Promoted", "proven faster; serves"
+    RUNNER_UP = "RunnerUp", "proven faster than the baseline, not than what serves"
+    SLOWER = "Slower", "proven slower than the baseline; rolled back"
+    DISASTER = "Disaster", "far slower; rolled back at once"
+    NOT_WORTH_IT = "NotWorthIt", "can't reach minimumEffectPercent; rolled back"
+    INCONCLUSIVE = "Inconclusive", "undecided at the deadline; not promoted"
+    UNHEALTHY = "Unhealthy", "its engine crashed, stalled or never became ready"
+    GUARDED = "Guarded", "a guard vetoed, whatever its speed"
+    INVALID = "Invalid", "can't run: the message has field, reason and fix"
+    NO_CAPACITY = "NoCapacity", "its pod found no room; tried again later"
+    ABORTED = "Aborted", "by annotation, by a lost pod or by scaling down; no judgement"
+    SUPERSEDED = "Superseded", "the spec changed under it; no judgement"
+
+
+class TrialReason(Word):
+    """Why a trial waits or pauses (status.trial.reason)."""
+
+    TOO_FEW_REPLICAS = "TooFewReplicas", "baseline and trial don't fit into replicas; scale up"
+    TOO_MANY_TRIALS = "TooManyTrials", "the operator runs as many trials as it may (its setting maxTrials)"
+    UNSCHEDULABLE = "Unschedulable", "no node has room for its pod, though what it borrowed is gone"
+    POD_REPLACED = "PodReplaced", "its pod was drained, evicted or deleted; windows pause, evidence is kept"
+
+
+class VerdictReason(Word):
+    """Why a trial ended as it did (status.verdicts[].reason).
+
+    Where a container can't even start, the reason is the kubelet's own word, such as ImagePullBackOff.
+    """
+
+    PROVEN_FASTER = "ProvenFaster", "the interval lies above 1 and above minimumEffectPercent"
+    SLOWER_THAN_SERVING = "SlowerThanServing", "faster than the baseline, proven slower than what serves"
+    NOT_PROVEN_AGAINST_SERVING = (
+        "NotProvenAgainstServing",
+        "faster than the baseline; undecided against what serves",
+    )
+    BELOW_EFFECT_AGAINST_SERVING = (
+        "BelowMinimumEffectAgainstServing",
+        "faster than the baseline; not by minimumEffectPercent faster than what serves",
+    )
+    SLOWER_THAN_BASELINE = "SlowerThanBaseline", "the interval lies below 1"
+    FAR_SLOWER = "FarSlowerThanBaseline", "so much slower that a few windows were enough"
+    BELOW_EFFECT = "BelowMinimumEffect", "the interval lies below 1 + minimumEffectPercent"
+    LESS_CAPACITY = "LessCapacity", "its engine has far less room for requests than the baseline's"
+    DEADLINE = "DeadlineReached", "undecided after deadlineSeconds of measured time"
+    TOTAL_DEADLINE = "TotalDeadline", "undecided after totalDeadlineSeconds in all"
+    ABORT_REQUESTED = "AbortRequested", "the annotation specdeploy.dev/abort"
+    SPEC_CHANGED = "SpecChanged", "the drafter was changed, or is listed no more"
+    TOO_FEW_REPLICAS = "TooFewReplicas", "scaled down until baseline and trial did not fit"
+    INVALID_DRAFTER = "InvalidDrafter", "this engine can't run it as written"
+    REFUSED = "Refused", "the API server refused its Deployment; the message has its words"
+    STALLED = "Stalled", "requests ran and no token came, with /health answering"
+    BAD_CONFIG = "BadConfig", "the engine refused its arguments (exit code 2)"
+    CRASHED = "Crashed", "the engine exited with an error"
+    ENGINE_DIED = "EngineDied", "the engine died and the server left with exit code 0"
+    OOM_KILLED = "OOMKilled", "the engine was killed for memory"
+    NEVER_READY = "NeverReady", "not ready within engine.startupSeconds"
+
+
+class EventReason(Word):
+    """Reasons of Events, beside the outcomes, under which a verdict is told."""
+
+    TRIAL_STARTED = "TrialStarted", "a pod is borrowed for a drafter"
+    TRIAL_READY = "TrialReady", "the drafter's pods are ready; it warms up"
+    EVIDENCE_LOST = "EvidenceLost", "the evidence in status could not be read; measured anew"
+    PROMOTION_COMPLETE = "PromotionComplete", "every serving pod runs the promoted drafter"
+    NOW_SERVING = "NowServing", "another arm serves from now on; the message says why"
+    BASELINE_CHANGED = "BaselineChanged", "the engine changed; the baseline is rolled to it"
+    SHAPE_CHANGED = "ShapeChanged", "the pods' shape changed, not the engine; rolled, verdicts kept"
+    ABORT = "Abort", "the annotation specdeploy.dev/abort was handled"
+    RETRY = "Retry", "the annotation specdeploy.dev/retry was handled"
+    REPLICAS_EDITED = "ReplicasEdited", "somebody scaled a Deployment of ours; put right"
+    STATUS_MALFORMED = "StatusMalformed", "a part of status could not be read; built anew"
 
 
 # Outcomes after which a revision is not tried again until it changes or the user says retry.
