@@ -63,13 +63,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A terminated run unwinds like an interrupted one, so that children do not outlive it half started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        return _run(options)
+        code = _run(options)
+        sys.stdout.flush()
     except DevclusterError as error:
         print(f"devcluster: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader, `head` for one, has seen enough; nothing more may be written when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         print("devcluster: interrupted; `up` starts afresh, `down` removes what there is", file=sys.stderr)
         return 130
+    return code
 
 
 def _run(options: argparse.Namespace) -> int:

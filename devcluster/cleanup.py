@@ -22,6 +22,7 @@ from devcluster.shell import capture, say, succeeds
 CONTAINER_LOGS = Path("/var/log/containers")
 # Where kubelet, containerd and the CNI library write whatever their configuration says.
 FIXED_FOLDERS = ("/var/lib/kubelet", "/run/containerd", "/var/lib/cni", str(CONTAINER_LOGS))
+NO_SUCH_PROCESS = (FileNotFoundError, ProcessLookupError, DevclusterError)
 CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -94,23 +95,35 @@ def _bundles(settings: Settings) -> list[Path]:
 
 
 def _survivors(settings: Settings) -> list[Process]:
-    """Containers and shims that outlived containerd, by the pids it wrote down and facts that fit."""
+    """Containers and shims that outlived containerd."""
+    return [*_containers(settings), *_shims(settings)]
+
+
+def _containers(settings: Settings) -> list[Process]:
+    """The first process of each container, by the pid that containerd wrote down and its cgroup."""
     found = []
     for bundle in _bundles(settings):
-        found += _recorded(bundle / "init.pid", "cgroup", bundle.name)
-        found += _recorded(bundle / "shim.pid", "cmdline", str(containerd_socket(settings)))
+        with suppress(*NO_SUCH_PROCESS):
+            pid = int((bundle / "init.pid").read_text())
+            if bundle.name in Path(f"/proc/{pid}/cgroup").read_text():
+                found.append(identify("container", pid))
     return found
 
 
-def _recorded(pid_file: Path, fact: str, must_hold: str) -> list[Process]:
-    """The process that a file names, if /proc says of it what must hold."""
-    try:
-        pid = int(pid_file.read_text())
-        if must_hold in Path(f"/proc/{pid}/{fact}").read_text():
-            return [identify(pid_file.stem, pid)]
-    except (FileNotFoundError, ProcessLookupError, ValueError):
-        pass
-    return []
+def _shims(settings: Settings) -> list[Process]:
+    """Their pids are written down nowhere; the socket in their arguments tells whose they are."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(*NO_SUCH_PROCESS):
+            if is_shim((folder / "cmdline").read_text(), str(containerd_socket(settings))):
+                found.append(identify("containerd-shim", int(folder.name)))
+    return found
+
+
+def is_shim(command_line: str, socket: str) -> bool:
+    """Whether a /proc/PID/cmdline is of a shim that belongs to the containerd at `socket`."""
+    program, *arguments = command_line.split("\0")
+    return Path(program).name.startswith("containerd-shim") and socket in arguments
 
 
 def _end_survivors(settings: Settings) -> None:
