@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -43,6 +44,6 @@ def test_binaries_know_their_version() -> None:
 
 
 @pytest.mark.parametrize("read", [build.kubernetes_version, build.go_version])
-def test_a_go_mod_without_what_is_asked_for_is_an_error(read) -> None:  # type: ignore[no-untyped-def]
+def test_a_go_mod_without_what_is_asked_for_is_an_error(read: Callable[[str], str]) -> None:
     with pytest.raises(DevclusterError):
         read("module empty\n")

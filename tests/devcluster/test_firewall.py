@@ -56,3 +56,9 @@ def test_a_table_counts_as_empty_only_without_rules_and_own_chains() -> None:
         "raw": False,
         "nat": False,
     }
+
+
+def test_a_rule_of_ours_without_a_chain_of_ours_is_removed_too() -> None:
+    ours = "-A OUTPUT -d 10.96.0.0/16 -m comment --comment specdeploy-devcluster -j REJECT"
+    now = f"*filter\n:OUTPUT ACCEPT [0:0]\n{ours}\n-A OUTPUT -d 10.1.0.0/16 -j REJECT\nCOMMIT\n"
+    assert firewall.removal("", now) == f"*filter\n-D{ours[2:]}\nCOMMIT\n"
