@@ -34,12 +34,12 @@ def note_folders(state: Path) -> None:
 def remove(settings: Settings) -> list[str]:
     """Remove everything and return what is left all the same: empty when nothing is."""
     processes = Processes(settings.state)
-    if not settings.control_plane_only:
+    if network.is_prepared(settings.state):
         # The kubelet first: it would start again what is stopped after it.
         processes.end_all(["kubelet", "kube-proxy"])
         _end_containers(settings)
     processes.end_all()
-    if not settings.control_plane_only:
+    if network.is_prepared(settings.state):
         _end_survivors(settings)
         _unmount(settings.state)
         network.restore(settings.state)
@@ -58,7 +58,7 @@ def leftovers(settings: Settings) -> list[str]:
     left += [
         f"mount {mount}" for mount in mounts_below(Path("/proc/self/mountinfo").read_text(), settings.state)
     ]
-    if not settings.control_plane_only:
+    if network.is_prepared(settings.state):
         left += [f"{process.name} process {process.pid}" for process in _survivors(settings)]
         left += [f"cgroup {folder}" for folder in _cgroups()]
         left += network.leftovers()

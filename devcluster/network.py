@@ -18,6 +18,7 @@ KERNEL_SETTINGS = (
     "kernel/panic_on_oops",
 )
 CNI_RESULTS = Path("/var/lib/cni/results")
+BEFORE = "network-before.json"
 FAMILIES = {"ip": "iptables", "ip6": "ip6tables"}
 
 
@@ -36,7 +37,7 @@ def prepare(state: Path) -> None:
         "firewall": {program: capture([f"{program}-save"]) for program in FAMILIES.values()},
         "kernel": {name: value for name in KERNEL_SETTINGS if (value := _read(name)) is not None},
     }
-    write_json(state / "network-before.json", before)
+    write_json(state / BEFORE, before)
     capture(["ip", "addr", "add", f"{NODE_ADDRESS}/32", "dev", "lo"])
     for chain in ("OUTPUT", "FORWARD"):
         # A Service's address that kube-proxy does not know (yet) would leave by the default route.
@@ -44,9 +45,14 @@ def prepare(state: Path) -> None:
         capture(["iptables", "--wait", "-A", chain, *rule])
 
 
+def is_prepared(state: Path) -> bool:
+    """Whether `prepare` has changed the machine for this cluster; if not, all there is belongs to others."""
+    return (state / BEFORE).exists()
+
+
 def restore(state: Path) -> None:
     """Remove what the cluster added since `prepare` (nothing when that never ran)."""
-    before = read_json(state / "network-before.json", None)
+    before = read_json(state / BEFORE, None)
     if before is None:
         return
     _remove_interfaces()

@@ -50,6 +50,7 @@ class Machine:
     gotoolchain: str
     controllers: frozenset[str]
     cgroups_writable: bool
+    kubelet_runs: bool
     missing: tuple[str, ...]
 
 
@@ -65,6 +66,9 @@ def survey(control_plane_only: bool) -> Machine:
         gotoolchain=capture(["go", "env", "GOTOOLCHAIN"]).strip() if go else "",
         controllers=_controllers(),
         cgroups_writable=os.access("/sys/fs/cgroup", os.W_OK),
+        kubelet_runs=any(
+            [*Path("/sys/fs/cgroup").glob("kubepods"), *Path("/sys/fs/cgroup").glob("*/kubepods")]
+        ),
         missing=tuple(package for program, package in wanted.items() if shutil.which(program) is None),
     )
 
@@ -94,6 +98,11 @@ def problems(machine: Machine, *, needed_go: str, built: bool, control_plane_onl
 def _node_problems(machine: Machine) -> Iterator[str]:
     if machine.user != 0:
         yield "not root: containers, network interfaces and mounts need it (run it with sudo -E)"
+    if machine.kubelet_runs:
+        yield (
+            "another kubelet uses this machine (there are cgroups named kubepods): if it is a development "
+            "cluster in another folder, take that down with SPECDEPLOY_STATE=<folder>"
+        )
     lacking = [name for name in CONTROLLERS if name not in machine.controllers]
     if lacking:
         yield f"no cgroup controllers {' '.join(lacking)} under /sys/fs/cgroup: containers cannot be limited"

@@ -12,6 +12,7 @@ GOOD = Machine(
     gotoolchain="local",
     controllers=frozenset({"cpu", "memory", "pids"}),
     cgroups_writable=True,
+    kubelet_runs=False,
     missing=(),
 )
 
@@ -29,6 +30,7 @@ def found(machine: Machine, *, built: bool = False, control_plane_only: bool = F
         ({"user": 1000}, "not root"),
         ({"controllers": frozenset({"cpu", "pids"})}, "no cgroup controllers memory"),
         ({"cgroups_writable": False}, "/sys/fs/cgroup is read-only"),
+        ({"kubelet_runs": True}, "another kubelet"),
         ({"go": ""}, "no Go"),
         ({"go": "go version go1.24.1 linux/amd64"}, "Go 1.24.1 is too old"),
         ({"apt": False, "missing": ("runc",)}, "there is no apt-get: runc"),
