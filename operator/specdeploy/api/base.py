@@ -25,9 +25,14 @@ class Model(BaseModel):
         return self.model_dump(by_alias=True, exclude_none=True, mode="json")
 
 
-def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """CEL rules for `json_schema_extra`: (rule, message) pairs. The message names the field and the fix."""
-    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
+def rule(expression: str, message: str, *, field: str | None = None) -> dict[str, str]:
+    """A CEL rule. `field`, such as `.model`, is where the refusal points; `message` says why and the fix."""
+    return {"rule": expression, "message": message} | ({"fieldPath": field} if field else {})
+
+
+def rules(*listed: dict[str, str]) -> dict[str, Any]:
+    """CEL rules of a type or a field, for `json_schema_extra`."""
+    return {"x-kubernetes-validations": list(listed)}
 
 
 def list_map(*keys: str) -> dict[str, Any]:
@@ -41,9 +46,10 @@ _PRESERVE: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fi
 # A core/v1 object that is handed on as it is (an affinity, a volume ...); the API server checks it when
 # the Deployment is created.
 CoreObject = Annotated[dict[str, Any], Field(json_schema_extra=_PRESERVE)]
+CoreObjects = Annotated[list[CoreObject], Field(max_length=64, json_schema_extra=ATOMIC)]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 Text = Annotated[str, Field(max_length=1024)]
-LabelValue = Annotated[str, Field(max_length=63)]
+# The value of one of vLLM's arguments: one line, and no dash in front that would make it a flag.
+Argument = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^\s-].*$")]
 AnnotationValue = Annotated[str, Field(max_length=4096)]
-CoreObjects = Annotated[list[CoreObject], Field(max_length=64, json_schema_extra=ATOMIC)]
 StringMap = Annotated[dict[str, AnnotationValue], Field(max_length=64)]

@@ -4,14 +4,14 @@ from typing import Any
 
 import yaml
 
-from specdeploy.api.base import rules
+from specdeploy.api.base import rule, rules
 from specdeploy.api.names import GROUP, KIND, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION, VERSION
 from specdeploy.api.schema import structural
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
 
 _NAME_RULES = rules(
-    (
+    rule(
         "self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
         "metadata.name: at most 40 characters, a DNS label that begins with a letter "
         "(it names Services and Deployments); choose another name",
@@ -45,8 +45,8 @@ def object_schema() -> dict[str, Any]:
         "live traffic against a baseline running beside it.",
         "required": ["spec"],
         "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
+            "apiVersion": {"type": "string", "description": "Group and version of the API."},
+            "kind": {"type": "string", "description": "Kind of the object."},
             "metadata": {"type": "object"},
             "spec": structural(Spec),
             "status": structural(Status),

@@ -1,14 +1,24 @@
-"""A finding: what is wrong with a spec, where, and what to do. And the tolerant reading of an object."""
+"""A finding: what is wrong with a spec, where, and what to do. And the tolerant reading of an object.
 
-from collections.abc import Mapping
+`gather` reads every object through here; nothing that a cluster can hold makes it raise.
+"""
+
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from specdeploy.api.names import BASELINE
 from specdeploy.api.spec import MAX_REPLICAS, Drafter, Spec
 from specdeploy.api.status import Status
+
+# What to do about an error of pydantic; its own words say what is wanted.
+_FIXES = {"missing": "add it", "literal_error": "use one of these"}
+_OTHERWISE = "correct it"
+_LONGEST_NAME = 20
 
 
 @dataclass(frozen=True)
@@ -28,8 +38,9 @@ class Reading:
     """A spec as far as it can be read.
 
     `spec` is None when what serves can't be told; a drafter that can't be read is left out of
-    `spec.drafters` and named in `drafters` with its findings, so that the rest goes on. `unknown`:
-    fields that this operator does not know. `replicas` is honoured even where nothing else can be read.
+    `spec.drafters` and named in `drafters` (by its path where it has no name of its own) with its finding,
+    so that the rest goes on. `unknown`: fields that this operator does not know. `replicas` is honoured even
+    where nothing else can be read.
     """
 
     spec: Spec | None
@@ -44,64 +55,111 @@ def read_spec(raw: object) -> Reading:
     another CRD or a disabled rule may still bring it."""
     if not isinstance(raw, Mapping):
         return Reading(None, (Finding("spec", "is missing or no object", "write a spec"),))
-    body = dict(raw)
-    listed = body.pop("drafters", None) or []
-    drafters, broken, unknown = _read_drafters(listed if isinstance(listed, list) else [])
-    unknown += tuple(f"spec.{key}" for key in _unknown(body, Spec))
+    listed, findings = _listed(raw.get("drafters"))
+    good, broken = _read_drafters(listed)
     try:
-        spec = Spec.model_validate({**body, "drafters": []}).model_copy(update={"drafters": drafters})
+        spec = Spec.model_validate({**raw, "drafters": []})
     except ValidationError as error:
-        replicas = body.get("replicas")
-        known = replicas if type(replicas) is int and 0 <= replicas <= MAX_REPLICAS else None
-        return Reading(None, tuple(_finding("spec", e) for e in error.errors()), broken, unknown, known)
-    return Reading(spec, (), broken, unknown)
+        findings += tuple(_finding("spec", e) for e in error.errors())
+        return Reading(None, findings, broken, replicas=_replicas(raw.get("replicas")))
+    unknown = [*_unknown("spec", {**raw, "drafters": None}, spec)]
+    for index, drafter in good.items():
+        unknown += _unknown(f"spec.drafters[{index}]", listed[index], drafter)
+    spec = spec.model_copy(update={"drafters": list(good.values())})
+    return Reading(spec, findings, broken, tuple(unknown))
 
 
-def _read_drafters(
-    listed: list[Any],
-) -> tuple[list[Drafter], tuple[tuple[str, Finding], ...], tuple[str, ...]]:
-    good: list[Drafter] = []
+def _listed(raw: object) -> tuple[Sequence[Any], tuple[Finding, ...]]:
+    if raw is None or isinstance(raw, list):
+        return raw or [], ()
+    return [], (Finding("spec.drafters", f"should be a list (it is {_shown(raw)})", _OTHERWISE),)
+
+
+def _replicas(raw: object) -> int | None:
+    return raw if type(raw) is int and 0 <= raw <= MAX_REPLICAS else None
+
+
+def _read_drafters(listed: Sequence[Any]) -> tuple[dict[int, Drafter], tuple[tuple[str, Finding], ...]]:
+    """The drafters that can be run, by index, and a finding for each of the others."""
+    good: dict[int, Drafter] = {}
     broken: list[tuple[str, Finding]] = []
-    unknown: list[str] = []
+    taken = {BASELINE}
     for index, item in enumerate(listed):
         path = f"spec.drafters[{index}]"
-        name = str(item.get("name") or path)[:20] if isinstance(item, Mapping) else path
-        try:
-            good.append(Drafter.model_validate(item))
-        except ValidationError as error:
-            broken.extend((name, _finding(path, e)) for e in error.errors()[:1])
+        given = item.get("name") if isinstance(item, Mapping) else None
+        name = given if isinstance(given, str) and 0 < len(given) <= _LONGEST_NAME else path
+        if name in taken:
+            used = f"{name!r} is the name of the arm without a drafter or of a drafter before this one"
+            broken.append((path, Finding(f"{path}.name", used, "choose another name")))
             continue
-        unknown.extend(f"{path}.{key}" for key in _unknown(item, Drafter))
-    return good, tuple(broken), tuple(unknown)
+        taken.add(name)
+        try:
+            good[index] = Drafter.model_validate(item)
+        except ValidationError as error:
+            broken.append((name, _finding(path, error.errors()[0])))
+    return good, tuple(broken)
 
 
-def _unknown(raw: Mapping[str, Any], model: type[Spec] | type[Drafter]) -> list[str]:
-    known = {field.alias for field in model.model_fields.values()}
-    return [key for key in raw if key not in known]
+def _unknown(path: str, raw: Any, known: Spec | Drafter) -> Iterator[str]:
+    """Paths of fields in `raw` that the model it was read into does not have, at any depth."""
+    return _beyond(path, raw, known.model_dump(by_alias=True))
+
+
+def _beyond(path: str, raw: Any, known: Any) -> Iterator[str]:
+    if isinstance(raw, Mapping) and isinstance(known, Mapping):
+        for key, value in raw.items():
+            if key in known:
+                yield from _beyond(f"{path}.{key}", value, known[key])
+            else:
+                yield f"{path}.{key}"
+    elif isinstance(raw, list) and isinstance(known, list):
+        for index, (value, kept) in enumerate(zip(raw, known, strict=False)):
+            yield from _beyond(f"{path}[{index}]", value, kept)
 
 
 def _finding(root: str, error: ErrorDetails) -> Finding:
     path = root + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error["loc"])
     given = error.get("input")
-    shown = "" if isinstance(given, Mapping) else f" (it is {given!r})"
-    return Finding(path, error["msg"][0].lower() + error["msg"][1:] + shown[:80], "correct this field")
+    shown = "" if error["type"] == "missing" else f" (it is {_shown(given)})"
+    reason = error["msg"][0].lower() + error["msg"][1:] + shown
+    return Finding(path, reason, _FIXES.get(error["type"], _OTHERWISE))
+
+
+def _shown(value: object) -> str:
+    """A value in a few words, whatever its size and depth."""
+    return "an object" if isinstance(value, Mapping) else reprlib.repr(value)
 
 
 def read_status(raw: object) -> tuple[Status, tuple[str, ...]]:
-    """Read `.status` part by part; returns what could be read, and the names of the parts that could not.
+    """Read `.status` part by part; returns what could be read, and the paths of what could not.
 
-    A part that is malformed is dropped, never fatal: without `trial` that trial starts again, without
-    `serving` the baseline serves.
+    What is malformed is dropped, never fatal: without `trial` that trial starts again, without `serving` the
+    baseline serves. Of a list only the malformed items go, or one bad verdict would lift every quarantine.
     """
     if not isinstance(raw, Mapping):
         return Status(), () if raw is None else ("status",)
     kept: dict[str, Any] = {}
     lost: list[str] = []
     for key, value in raw.items():
-        try:
-            Status.model_validate({key: value})
-        except ValidationError:
+        bad = _bad_items(key, value)
+        lost += [f"status.{key}[{index}]" for index in sorted(bad)]
+        good = [item for index, item in enumerate(value) if index not in bad] if bad else value
+        if _readable(key, good):
+            kept[key] = good
+        else:
             lost.append(f"status.{key}")
-            continue
-        kept[key] = value
     return Status.model_validate(kept), tuple(lost)
+
+
+def _bad_items(key: str, value: object) -> frozenset[int]:
+    if not isinstance(value, list):
+        return frozenset()
+    return frozenset(index for index, item in enumerate(value) if not _readable(key, [item]))
+
+
+def _readable(key: str, value: object) -> bool:
+    try:
+        Status.model_validate({key: value})
+    except ValidationError:
+        return False
+    return True

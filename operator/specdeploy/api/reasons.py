@@ -114,7 +114,10 @@ class VerdictReason(Word):
     SLOWER_THAN_BASELINE = "SlowerThanBaseline", "the interval lies below 1"
     FAR_SLOWER = "FarSlowerThanBaseline", "so much slower that a few windows were enough"
     BELOW_EFFECT = "BelowMinimumEffect", "the interval lies below 1 + minimumEffectPercent"
-    LESS_CAPACITY = "LessCapacity", "its engine has far less room for requests than the baseline's"
+    LESS_CAPACITY = (
+        "LessCapacity",
+        "requests waited on its pods and on no baseline pod: it leaves less room for them",
+    )
     DEADLINE = "DeadlineReached", "undecided after deadlineSeconds of measured time"
     TOTAL_DEADLINE = "TotalDeadline", "undecided after totalDeadlineSeconds in all"
     ABORT_REQUESTED = "AbortRequested", "the annotation specdeploy.dev/abort"
@@ -122,6 +125,7 @@ class VerdictReason(Word):
     TOO_FEW_REPLICAS = "TooFewReplicas", "scaled down until baseline and trial did not fit"
     INVALID_DRAFTER = "InvalidDrafter", "this engine can't run it as written"
     REFUSED = "Refused", "the API server refused its Deployment; the message has its words"
+    UNSCHEDULABLE = "Unschedulable", "no node took its pod, though what it borrowed was gone"
     STALLED = "Stalled", "requests ran and no token came, with /health answering"
     BAD_CONFIG = "BadConfig", "the engine refused its arguments (exit code 2)"
     CRASHED = "Crashed", "the engine exited with an error"

@@ -7,13 +7,12 @@ bounded, so that the whole stays below 16 KiB.
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from specdeploy.api.base import ATOMIC, Model, Text, list_map
 from specdeploy.api.reasons import Condition as ConditionType
 from specdeploy.api.reasons import Outcome, TrialState
 
-Instant = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
 Ratio = Annotated[str, Field(max_length=16, pattern=r"^[0-9]+\.[0-9]{3}$")]
 Hash = Annotated[str, Field(max_length=32)]
 Word = Annotated[str, Field(max_length=64)]
@@ -38,22 +37,42 @@ def seconds(text: str) -> float:
     return moment.timestamp()
 
 
-class Condition(Model):
-    """One observation, as in meta/v1."""
+def _checked(text: str) -> str:
+    seconds(text)
+    return text
 
-    type: Word = Field(description="Type of the condition.")
-    status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
-    observed_generation: int | None = Field(None, description="Generation this was observed for.")
-    last_transition_time: Instant = Field(description="When status last changed.")
-    reason: Word = Field(description="Why, as one documented word.")
-    message: Annotated[str, Field(max_length=2048)] = Field(description="Why, and what to do.")
+
+Instant = Annotated[
+    str, Field(max_length=40, json_schema_extra={"format": "date-time"}), AfterValidator(_checked)
+]
+
+
+class Condition(Model):
+    """One observation, as in meta/v1. All of them are set at first sight."""
+
+    type: Word = Field(
+        description="What is observed: Ready, Available, Progressing, Trialing or MetricsAvailable."
+    )
+    status: Literal["True", "False", "Unknown"] = Field(
+        description="Whether it is so: True, False or Unknown."
+    )
+    observed_generation: int | None = Field(
+        None, description="Generation of the spec that this was observed for."
+    )
+    last_transition_time: Instant = Field(
+        description="When status last changed; a new reason alone does not move it."
+    )
+    reason: Word = Field(description="Why, as one documented word; stable, for scripts and alerts.")
+    message: Annotated[str, Field(max_length=2048)] = Field(description="Why, in words, and what to do.")
 
 
 class EngineStatus(Model):
     """What was resolved for the engine."""
 
     image: Annotated[str, Field(max_length=512)] | None = Field(
-        None, description="Image in force where the spec names none."
+        None,
+        description="Image in force where the spec names none: pinned when the object was first seen, used "
+        "until the spec names one.",
     )
 
 
@@ -61,22 +80,22 @@ class Serving(Model):
     """What serves."""
 
     name: Word = Field(description="Drafter that serves, or baseline.")
-    revision: Hash = Field(description="Its revision.")
-    template: Hash = Field(description="Its template.")
-    since: Instant = Field(description="Since when.")
+    revision: Hash = Field(description="Its engine configuration; verdicts belong to it.")
+    template: Hash = Field(description="Its pod shape; Deployments belong to it.")
+    since: Instant = Field(description="Since when it serves.")
     speedup: Ratio | None = Field(
         None, description="Speed relative to the baseline, as measured in its trial."
     )
-    lower: Ratio | None = Field(None, description="Lower end of the interval.")
-    upper: Ratio | None = Field(None, description="Upper end of the interval.")
-    summary: Word | None = Field(None, description="The same for a column.")
+    lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
+    upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
+    summary: Word | None = Field(None, description="The figures for a column.")
 
 
 class BaselineStatus(Model):
     """The arm without a drafter."""
 
-    revision: Hash = Field(description="Its revision.")
-    template: Hash = Field(description="Its template.")
+    revision: Hash = Field(description="Its engine configuration; evidence is gathered against it.")
+    template: Hash = Field(description="Its pod shape; Deployments belong to it.")
     trials: int = Field(0, ge=0, description="Trials measured against this revision so far.")
 
 
@@ -84,42 +103,48 @@ class TrialStatus(Model):
     """The trial that runs, with its evidence."""
 
     drafter: Word = Field(description="Drafter on trial.")
-    revision: Hash = Field(description="Its revision.")
-    template: Hash = Field(description="Its template.")
+    revision: Hash = Field(description="Its engine configuration; its verdict will belong to it.")
+    template: Hash = Field(description="Its pod shape; its Deployment belongs to it.")
     attempt: int = Field(ge=1, description="How often this revision was tried, this time included.")
-    state: TrialState = Field(description="Where the trial is.")
-    reason: Word | None = Field(None, description="Why it waits.")
+    state: TrialState = Field(description="Where the trial is; condition Trialing has it as its reason.")
+    reason: Word | None = Field(None, description="Why it waits or pauses, as one word.")
     start_time: Instant = Field(description="When a pod was first borrowed for it.")
-    state_time: Instant = Field(description="When it came to this state.")
+    state_time: Instant = Field(description="When it came to its state.")
     ready_time: Instant | None = Field(None, description="When its pods were first ready.")
     unschedulable_time: Instant | None = Field(
         None, description="Since when its pod finds no room, what it borrowed being gone."
     )
     first_window_time: Instant | None = Field(None, description="When its measurement began.")
-    measured_seconds: int = Field(0, ge=0, description="Seconds measured so far.")
-    last_window: int | None = Field(None, description="Index of the last window judged.")
+    measured_seconds: int = Field(
+        0, ge=0, description="Measured time so far; trial.deadlineSeconds counts it."
+    )
+    last_window: int | None = Field(
+        None, description="Number of the last window judged, so that none is judged twice."
+    )
     retried: bool = Field(False, description="The one forgiven refusal of a GPU still draining was used.")
-    summary: Annotated[str, Field(max_length=96)] | None = Field(None, description="The same for a column.")
+    summary: Annotated[str, Field(max_length=96)] | None = Field(
+        None, description="The figures for a column."
+    )
     ratio: Ratio | None = Field(None, description="Speed relative to the baseline so far.")
-    lower: Ratio | None = Field(None, description="Lower end of the interval.")
-    upper: Ratio | None = Field(None, description="Upper end of the interval.")
-    windows: int = Field(0, ge=0, description="Windows that counted.")
+    lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
+    upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
+    windows: int = Field(0, ge=0, description="Windows that counted as evidence.")
     skipped: Annotated[dict[str, int], Field(max_length=32)] | None = Field(
-        None, description="Windows that did not count, by reason."
+        None, description="Windows that did not count, by reason, such as NoTraffic."
     )
     evidence: Annotated[str, Field(max_length=4096)] | None = Field(
-        None, description="State of the judge, versioned."
+        None, description="State of the judge, with its version; for the operator only."
     )
     recent: Annotated[list[int], Field(max_length=MAX_RECENT, json_schema_extra=ATOMIC)] | None = Field(
-        None, description="Ratios of the last windows, in per mille."
+        None, description="Speed relative to the baseline in each of the last windows, in per mille."
     )
     fallback: Serving | None = Field(None, description="What served before, while a promotion moves pods.")
 
 
 class Capacity(Model):
-    """Pods."""
+    """How many pods there are, over all arms."""
 
-    desired: int = Field(ge=0, description="Pods wanted over all arms.")
+    desired: int = Field(ge=0, description="Pods wanted over all arms: spec.replicas.")
     ready: int = Field(ge=0, description="Pods ready over all arms.")
     borrowed: int = Field(ge=0, description="Pods that the trial has borrowed.")
     lost: int = Field(ge=0, description="Pods that could not be placed again after a trial.")
@@ -129,18 +154,23 @@ class Capacity(Model):
 class Verdict(Model):
     """What a trial ended with. It belongs to the revision."""
 
-    drafter: Word = Field(description="Drafter.")
-    revision: Hash = Field(description="Its revision.")
+    drafter: Word = Field(description="Name that the drafter had.")
+    revision: Hash = Field(description="Engine configuration that was judged.")
     attempt: int = Field(1, ge=1, description="Which attempt of this revision.")
     outcome: Outcome = Field(description="What the trial ended with.")
-    reason: Word | None = Field(None, description="Why, as one word.")
-    time: Instant = Field(description="When.")
-    retry_time: Instant | None = Field(None, description="Not tried again before.")
-    ratio: Ratio | None = Field(None, description="Speed relative to the baseline.")
-    lower: Ratio | None = Field(None, description="Lower end of the interval.")
-    upper: Ratio | None = Field(None, description="Upper end of the interval.")
-    windows: int | None = Field(None, ge=0, description="Windows that counted.")
-    render_version: int | None = Field(None, description="Renderer, for Unhealthy and Invalid.")
+    reason: Word | None = Field(None, description="Why, as one documented word.")
+    time: Instant = Field(description="When the trial ended.")
+    retry_time: Instant | None = Field(
+        None, description="Not tried again before; absent: as the outcome says."
+    )
+    ratio: Ratio | None = Field(None, description="Speed relative to the baseline, as measured.")
+    lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
+    upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
+    windows: int | None = Field(None, ge=0, description="Windows that counted as evidence.")
+    render_version: int | None = Field(
+        None,
+        description="Version of the renderer, for Unhealthy and Invalid: a new one lifts the quarantine.",
+    )
     message: Sentence | None = Field(None, description="One sentence with the numbers; newest verdicts only.")
 
 
@@ -158,20 +188,29 @@ class Status(Model):
 
     conditions: (
         Annotated[list[Condition], Field(max_length=16, json_schema_extra=list_map("type"))] | None
-    ) = Field(None, description="Observations.")
+    ) = Field(
+        None, description="What is observed: Ready, Available, Progressing, Trialing, MetricsAvailable."
+    )
     message: Sentence | None = Field(None, description="What is happening, why, what is next and when.")
     observed_generation: int | None = Field(None, description="Generation of the spec last acted on.")
-    replicas: int | None = Field(None, ge=0, description="Pods that exist, for /scale.")
-    selector: Annotated[str, Field(max_length=256)] | None = Field(
-        None, description="Selector of the pods, for /scale."
+    replicas: int | None = Field(
+        None, ge=0, description="Pods that exist, without those that leave; for /scale."
     )
-    engine: EngineStatus | None = Field(None, description="What was resolved for the engine.")
-    serving: Serving | None = Field(None, description="What serves.")
+    selector: Annotated[str, Field(max_length=256)] | None = Field(
+        None, description="Label selector of the pods of all arms; for /scale."
+    )
+    engine: EngineStatus | None = Field(
+        None, description="What was resolved for the engine, where the spec leaves it open."
+    )
+    serving: Serving | None = Field(None, description="What serves, with the figures of its trial.")
     baseline: BaselineStatus | None = Field(None, description="The arm without a drafter.")
-    trial: TrialStatus | None = Field(None, description="The trial that runs.")
-    capacity: Capacity | None = Field(None, description="Pods.")
+    trial: TrialStatus | None = Field(None, description="The trial that runs or waits, with its evidence.")
+    capacity: Capacity | None = Field(None, description="How many pods are wanted, ready, borrowed and lost.")
     verdicts: Annotated[list[Verdict], Field(max_length=MAX_VERDICTS, json_schema_extra=ATOMIC)] | None = (
-        Field(None, description="What trials ended with, newest first.")
+        Field(
+            None,
+            description="What trials ended with, newest first. Those of listed drafters are never dropped.",
+        )
     )
     requests: Annotated[list[Request], Field(max_length=MAX_REQUESTS, json_schema_extra=ATOMIC)] | None = (
         Field(None, description="Annotations that were handled, newest first.")
