@@ -15,7 +15,9 @@ from specdeploy.api.names import BASELINE
 from specdeploy.api.spec import MAX_REPLICAS, Drafter, Spec
 from specdeploy.api.status import Status
 
-# What to do about an error of pydantic; its own words say what is wanted.
+# Errors of pydantic whose words are Python's; the words of all others will do.
+_AN_OBJECT = "input should be an object"
+_REASONS = {"model_type": _AN_OBJECT, "dict_type": _AN_OBJECT}
 _FIXES = {"missing": "add it", "literal_error": "use one of these"}
 _OTHERWISE = "correct it"
 _LONGEST_NAME = 20
@@ -121,8 +123,8 @@ def _finding(root: str, error: ErrorDetails) -> Finding:
     path = root + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error["loc"])
     given = error.get("input")
     shown = "" if error["type"] == "missing" else f" (it is {_shown(given)})"
-    reason = error["msg"][0].lower() + error["msg"][1:] + shown
-    return Finding(path, reason, _FIXES.get(error["type"], _OTHERWISE))
+    reason = _REASONS.get(error["type"], error["msg"][0].lower() + error["msg"][1:])
+    return Finding(path, reason + shown, _FIXES.get(error["type"], _OTHERWISE))
 
 
 def _shown(value: object) -> str:

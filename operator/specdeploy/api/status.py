@@ -18,10 +18,12 @@ Hash = Annotated[str, Field(max_length=32)]
 Word = Annotated[str, Field(max_length=64)]
 Sentence = Annotated[str, Field(max_length=1024)]
 
-MAX_VERDICTS = 64
+# All drafters that a spec can list, and some that it lists no more.
+MAX_VERDICTS = 36
 MAX_SENTENCES = 8
+MAX_PICTURES = 3
 MAX_RECENT = 120
-MAX_REQUESTS = 8
+MAX_REQUESTS = 6
 
 
 def instant(seconds: float) -> str:
@@ -96,6 +98,7 @@ class BaselineStatus(Model):
 
     revision: Hash = Field(description="Its engine configuration; evidence is gathered against it.")
     template: Hash = Field(description="Its pod shape; Deployments belong to it.")
+    since: Instant = Field(description="Since when the spec asks for this engine configuration.")
     trials: int = Field(0, ge=0, description="Trials measured against this revision so far.")
 
 
@@ -113,6 +116,9 @@ class TrialStatus(Model):
     ready_time: Instant | None = Field(None, description="When its pods were first ready.")
     unschedulable_time: Instant | None = Field(
         None, description="Since when its pod finds no room, what it borrowed being gone."
+    )
+    stalled_time: Instant | None = Field(
+        None, description="Since when one of its pods holds requests and gives no token."
     )
     first_window_time: Instant | None = Field(None, description="When its measurement began.")
     measured_seconds: int = Field(
@@ -167,6 +173,11 @@ class Verdict(Model):
     lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
     upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
     windows: int | None = Field(None, ge=0, description="Windows that counted as evidence.")
+    recent: Annotated[list[int], Field(max_length=MAX_RECENT, json_schema_extra=ATOMIC)] | None = Field(
+        None,
+        description="Speed relative to the baseline in each of the trial's last windows, in per mille; "
+        "newest verdicts only.",
+    )
     render_version: int | None = Field(
         None,
         description="Version of the renderer, for Unhealthy and Invalid: a new one lifts the quarantine.",
@@ -177,7 +188,7 @@ class Verdict(Model):
 class Request(Model):
     """An annotation's verb that was handled, so that it is handled once."""
 
-    verb: Literal["abort", "retry"] = Field(description="The verb.")
+    verb: Literal["abort", "retry"] = Field(description="What was asked for.")
     value: Annotated[str, Field(max_length=128)] = Field(description="The annotation's value.")
     time: Instant = Field(description="When it was handled.")
     result: Text = Field(description="What came of it.")
