@@ -10,11 +10,11 @@ from typing import Any
 import kopf
 
 from specdeploy import __version__
-from specdeploy.apply import Applier
 from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, KubernetesCluster
 from specdeploy.engine.image import DEFAULT_IMAGE
 from specdeploy.gather import Gatherer
 from specdeploy.handlers import configure, register
+from specdeploy.measure import Measurer
 from specdeploy.metrics.pods import PodReader
 from specdeploy.metrics.windows import WindowBook
 from specdeploy.nodes import Nodes
@@ -39,7 +39,7 @@ async def run(settings: Settings) -> None:
         await check_version(cluster)
         outdated = await check_schema(cluster)
         telemetry = Telemetry()
-        queue: WorkQueue[Key] = WorkQueue(random.Random()  # noqa: S311 - jitter, no secret)
+        queue: WorkQueue[Key] = WorkQueue(random.Random())  # noqa: S311 - jitter, no secret
         slots = TrialSlots(settings.max_trials)
         for namespace in settings.namespaces or ("",):
             slots.prime(await cluster.list_all(SPEC_DEPLOYMENTS, namespace))
@@ -51,20 +51,21 @@ async def run(settings: Settings) -> None:
         server = _server(telemetry, workers, ready)
         await server.start(*settings.address)
         stack.push_async_callback(server.stop)
-        working = asyncio.create_task(workers.run(), name="workers")
-        stack.push_async_callback(_cancel, working)
-        await _watch(settings, queue, ready)
+        await _work_and_watch(workers, settings, queue, ready)
 
 
 def _reconciler(
-    settings: Settings, cluster: Cluster, reader: PodReader, telemetry: Telemetry, slots: TrialSlots,
+    settings: Settings,
+    cluster: Cluster,
+    reader: PodReader,
+    telemetry: Telemetry,
+    slots: TrialSlots,
     outdated: str | None,
 ) -> Reconciler:
     book = WindowBook()
     gatherer = Gatherer(
         cluster=cluster,
-        reader=reader,
-        book=book,
+        measurer=Measurer(reader, book),
         nodes=Nodes(cluster, time.monotonic),
         clock=time.time,
         default_image=settings.engine_image or DEFAULT_IMAGE,
@@ -73,7 +74,6 @@ def _reconciler(
     return Reconciler(
         cluster=cluster,
         gatherer=gatherer,
-        applier=Applier(cluster),
         book=book,
         slots=slots,
         telemetry=telemetry,
@@ -87,11 +87,13 @@ def _server(telemetry: Telemetry, workers: Workers, ready: asyncio.Event) -> Ser
         healthy=lambda: (
             f"the event loop lags {workers.lag:.0f} s" if workers.lag > LAG_LIMIT_SECONDS else None
         ),
-        ready=lambda: None if ready.is_set() else "the watches are not open yet",
+        ready=lambda: None if ready.is_set() else "it is starting",
     )
 
 
-async def _watch(settings: Settings, queue: WorkQueue[Key], ready: asyncio.Event) -> None:
+async def _watch(
+    settings: Settings, queue: WorkQueue[Key], ready: asyncio.Event, stop: asyncio.Event
+) -> None:
     """kopf, as the informer: it also takes SIGTERM and SIGINT."""
     registry = kopf.OperatorRegistry()
     register(registry, queue.add)
@@ -110,10 +112,20 @@ async def _watch(settings: Settings, queue: WorkQueue[Key], ready: asyncio.Event
         clusterwide=not settings.namespaces,
         namespaces=settings.namespaces,
         ready_flag=ready,
+        stop_flag=stop,
     )
 
 
-async def _cancel(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+async def _work_and_watch(
+    workers: Workers, settings: Settings, queue: WorkQueue[Key], ready: asyncio.Event
+) -> None:
+    """Until told to stop. Workers end only by an error, and then the process ends with it."""
+    stop = asyncio.Event()
+    working = asyncio.create_task(workers.run(), name="workers")
+    working.add_done_callback(lambda _: stop.set())
+    try:
+        await _watch(settings, queue, ready, stop)
+    finally:
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working

@@ -1,10 +1,12 @@
 """Writes children as planned. I/O; writes are conditional on what was read, a second run does nothing."""
 
 import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from specdeploy.api.names import ANNOTATION_ADOPT
-from specdeploy.api.spec import Spec
+from specdeploy.api.names import ANNOTATION_ADOPT, FIELD_MANAGER
+from specdeploy.api.status import Status
 from specdeploy.cluster import (
     BUDGETS,
     DEPLOYMENTS,
@@ -13,19 +15,32 @@ from specdeploy.cluster import (
     AlreadyExists,
     Cluster,
     ClusterError,
+    Conflict,
+    Kind,
     Object,
     Refused,
 )
-from specdeploy.engine.revision import Template
 from specdeploy.gather import Gathered, Memory, may_write, name_taken
 from specdeploy.manifests.budget import build_budget
 from specdeploy.manifests.deployment import build_deployment
 from specdeploy.manifests.event import build_event
 from specdeploy.manifests.owner import Owner
 from specdeploy.manifests.service import build_service
+from specdeploy.observe import NOBODY, belongs
 from specdeploy.rollout import Deployment, Event, Plan
 
 log = logging.getLogger(__name__)
+
+# How a conflict of server-side apply names the manager and the fields that it set otherwise.
+_CONFLICT_WITH = "conflict with "
+
+
+@dataclass(frozen=True)
+class Applied:
+    """`again`: something new came up, repeat the pass at once to tell it. `events`: what was put right."""
+
+    again: bool = False
+    events: tuple[Event, ...] = ()
 
 
 class Applier:
@@ -34,23 +49,63 @@ class Applier:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    async def apply(self, found: Gathered, plan: Plan, image: str, memory: Memory) -> bool:
-        """Bring the children to the plan. True: repeat the pass at once, to tell what came up."""
-        seen, spec = found.seen, found.seen.reading.spec
-        owner = Owner(seen.name, seen.namespace, seen.uid)
+    async def apply(self, found: Gathered, stored: Status, plan: Plan, memory: Memory) -> Applied:
+        """Bring the children to the plan. What can't be created is found out before a pod is taken for it."""
+        owner = _owner(found)
+        adopted = await self._adopt(found, owner)
+        if adopted:
+            return Applied(again=True, events=adopted)
         for leftover in plan.delete:
-            await self._cluster.delete(DEPLOYMENTS, seen.namespace, leftover.name, leftover.uid)
+            await self._cluster.delete(DEPLOYMENTS, owner.namespace, leftover.name, leftover.uid)
+        if await self._create_all(found, stored, plan, memory):
+            return Applied(again=True)
         for existing, replicas in plan.scale:
-            await self._scale(seen.namespace, existing, replicas)
-        again = await self._adopt(found, owner)
-        if spec is None:
-            return again
-        for template, replicas in plan.create:
-            body = build_deployment(owner, spec=spec, image=image, template=template, replicas=replicas)
-            again |= await self._create(found, template, body, memory)
-        await self._service(found, owner, spec)
-        await self._budget(found, owner, plan.available)
-        return again
+            await self._scale(owner.namespace, existing, replicas)
+        edited = tuple(Event("Warning", "ReplicasEdited", note) for note in plan.notes)
+        return Applied(events=(*edited, *await self._frame(found, stored, plan, owner)))
+
+    async def _create_all(self, found: Gathered, stored: Status, plan: Plan, memory: Memory) -> bool:
+        """Whether something new came up. What is wanted no more is refused and in conflict no more."""
+        spec, image = found.seen.reading.spec, stored.engine.image if stored.engine else None
+        wanted = plan.create if spec is not None and image else ()
+        bodies = {
+            template.hash: build_deployment(
+                _owner(found), spec=spec, image=image, template=template, replicas=replicas
+            )
+            for template, replicas in wanted
+            if spec is not None and image
+        }
+        names = {body["metadata"]["name"] for body in bodies.values()}
+        memory.refused = {t: words for t, words in memory.refused.items() if t in bodies}
+        memory.conflicts = {n: words for n, words in memory.conflicts.items() if n in names}
+        news = [await self._create(found, template, body, memory) for template, body in bodies.items()]
+        return any(news)
+
+    async def _create(self, found: Gathered, template: str, body: Object, memory: Memory) -> bool:
+        name = body["metadata"]["name"]
+        try:
+            await self._cluster.create(DEPLOYMENTS, found.seen.namespace, body)
+        except Refused as error:
+            return _remember(memory.refused, template, str(error))
+        except AlreadyExists:
+            return await self._held(found, body, memory)
+        memory.refused.pop(template, None)
+        memory.conflicts.pop(name, None)
+        return False
+
+    async def _held(self, found: Gathered, body: Object, memory: Memory) -> bool:
+        """One of our names is in use: by somebody else, or by our own Deployment, whose label was edited."""
+        meta, namespace = body["metadata"], found.seen.namespace
+        live = await self._cluster.get(DEPLOYMENTS, namespace, meta["name"])
+        if not belongs(live, found.seen.uid):
+            return _remember(memory.conflicts, meta["name"], name_taken("Deployment", found.raw, live))
+        if "deletionTimestamp" in live["metadata"] or contains(live["metadata"], meta):
+            return False  # it is on its way out; its end is an event
+        labels = {"labels": meta["labels"], "annotations": meta["annotations"]}
+        await self._cluster.patch(
+            DEPLOYMENTS, namespace, meta["name"], {"metadata": labels | _exactly(live)}, "merge"
+        )
+        return True
 
     async def _scale(self, namespace: str, existing: Deployment, replicas: int) -> None:
         """Only `replicas`, only of the very object that was read."""
@@ -60,56 +115,51 @@ class Applier:
         }
         await self._cluster.patch(DEPLOYMENTS, namespace, existing.name, body, "merge")
 
-    async def _create(self, found: Gathered, template: Template, body: Object, memory: Memory) -> bool:
-        name, namespace = body["metadata"]["name"], found.seen.namespace
-        try:
-            await self._cluster.create(DEPLOYMENTS, namespace, body)
-        except Refused as error:
-            known = memory.refused.get(template.hash)
-            memory.refused[template.hash] = str(error)
-            return known != str(error)
-        except AlreadyExists:
-            live = await self._cluster.get(DEPLOYMENTS, namespace, name)
-            known = memory.conflicts.get(name)
-            memory.conflicts[name] = name_taken("Deployment", live)
-            return known != memory.conflicts[name]
-        memory.refused.pop(template.hash, None)
-        memory.conflicts.pop(name, None)
-        return False
-
-    async def _adopt(self, found: Gathered, owner: Owner) -> bool:
+    async def _adopt(self, found: Gathered, owner: Owner) -> tuple[Event, ...]:
         """Orphans with our labels become ours, if the object asks for it."""
         if found.seen.annotations.get(ANNOTATION_ADOPT) != "true":
-            return False
-        orphans = [d for d in found.seen.deployments if not d.ours and d.owner.startswith("nobody")]
+            return ()
+        orphans = [d for d in found.seen.deployments if not d.ours and d.owner == NOBODY and not d.deleting]
         for orphan in orphans:
-            body: dict[str, Any] = {
-                "metadata": {
-                    "uid": orphan.uid,
-                    "resourceVersion": orphan.resource_version,
-                    "ownerReferences": [owner.reference()],
-                }
-            }
-            await self._cluster.patch(DEPLOYMENTS, found.seen.namespace, orphan.name, body, "merge")
-        return bool(orphans)
+            meta: dict[str, Any] = {"uid": orphan.uid, "resourceVersion": orphan.resource_version}
+            meta["ownerReferences"] = [owner.reference()]
+            await self._cluster.patch(DEPLOYMENTS, owner.namespace, orphan.name, {"metadata": meta}, "merge")
+        return tuple(Event("Normal", "Adopted", f"Deployment {d.name} is taken over") for d in orphans)
 
-    async def _service(self, found: Gathered, owner: Owner, spec: Spec) -> None:
-        if not spec.service.create or (found.service is not None and not may_write(found.raw, found.service)):
-            return
-        body = build_service(owner, spec)
-        if found.service is None or not contains(found.service, body):
-            await self._cluster.patch(SERVICES, owner.namespace, owner.name, body, "apply")
+    async def _frame(self, found: Gathered, stored: Status, plan: Plan, owner: Owner) -> tuple[Event, ...]:
+        """The Service and the budget over all arms. With `service.create: false` a Service that was made
+        before stays as it is: clients may use it, so deleting it is left to people."""
+        spec = found.seen.reading.spec
+        events: list[Event] = []
+        if spec is not None and spec.service.create:
+            events += await self._put(found, SERVICES, found.service, build_service(owner, spec))
+        if stored.serving is not None:
+            events += await self._put(found, BUDGETS, found.budget, build_budget(owner, plan.available))
+        return tuple(events)
 
-    async def _budget(self, found: Gathered, owner: Owner, available: int) -> None:
-        if found.budget is not None and not may_write(found.raw, found.budget):
-            return
-        body = build_budget(owner, available)
-        if found.budget is None or not contains(found.budget, body):
-            await self._cluster.patch(BUDGETS, owner.namespace, owner.name, body, "apply")
+    async def _put(self, found: Gathered, kind: Kind, live: Object | None, body: Object) -> list[Event]:
+        """Make it, or put right what differs. Nothing of somebody else's is touched: what is made in between
+        is a conflict."""
+        namespace, name = found.seen.namespace, body["metadata"]["name"]
+        if live is None:
+            await self._cluster.patch(kind, namespace, name, body, "apply")
+            return []
+        if not may_write(found.raw, live) or (contains(live, body) and not abandons(live, body)):
+            return []
+        exact = {**body, "metadata": body["metadata"] | _exactly(live)}
+        try:
+            await self._cluster.patch(kind, namespace, name, exact, "apply")
+        except Conflict as error:
+            if _CONFLICT_WITH not in str(error):
+                raise
+            await self._cluster.patch(kind, namespace, name, exact, "force")
+            text = f"{body['kind']} {name} is put right: {str(error).partition(_CONFLICT_WITH)[2]}"
+            return [Event("Warning", "ChildEdited", text)]
+        return []
 
-    async def tell(self, found: Gathered, events: tuple[Event, ...]) -> None:
+    async def tell(self, found: Gathered, events: Iterable[Event]) -> None:
         """Post Events. They are for people: one that can't be posted is logged, and nothing fails."""
-        owner = Owner(found.seen.name, found.seen.namespace, found.seen.uid)
+        owner = _owner(found)
         for number, event in enumerate(events):
             log.info("%s/%s: %s: %s", owner.namespace, owner.name, event.reason, event.message)
             body = build_event(
@@ -126,14 +176,46 @@ class Applier:
                 log.warning("an Event could not be posted: %s", error)
 
 
+def _owner(found: Gathered) -> Owner:
+    return Owner(found.seen.name, found.seen.namespace, found.seen.uid)
+
+
+def _exactly(live: Object) -> dict[str, Any]:
+    """Metadata that binds a patch to the very object that was read."""
+    return {key: live["metadata"][key] for key in ("uid", "resourceVersion")}
+
+
+def _remember(known: dict[str, str], key: str, words: str) -> bool:
+    """Whether that was news."""
+    news = known.get(key) != words
+    known[key] = words
+    return news
+
+
 def contains(live: Any, wanted: Any) -> bool:
-    """Whether a live object already holds everything that we would apply."""
+    """Whether a live object holds everything that we would apply; defaults and fields of others may be
+    there too."""
     if isinstance(wanted, dict):
         return isinstance(live, dict) and all(contains(live.get(k), v) for k, v in wanted.items())
     if isinstance(wanted, list):
-        return (
-            isinstance(live, list)
-            and len(live) == len(wanted)
-            and all(contains(one, other) for one, other in zip(live, wanted, strict=True))
-        )
+        return isinstance(live, list) and all(any(contains(one, item) for one in live) for item in wanted)
     return bool(live == wanted)
+
+
+def abandons(live: Object, wanted: Object) -> bool:
+    """Whether we own fields from an earlier apply that are wanted no more (an annotation left the spec)."""
+    entries = live["metadata"].get("managedFields") or []
+    return any(
+        _more(entry.get("fieldsV1") or {}, wanted)
+        for entry in entries
+        if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"
+    )
+
+
+def _more(fields: Any, wanted: Any) -> bool:
+    """Whether a set of fields (`{"f:spec": {"f:type": {}}}`) has one that `wanted` has not."""
+    names = [key for key in fields if key.startswith("f:")]
+    return any(
+        not isinstance(wanted, dict) or key[2:] not in wanted or _more(fields[key], wanted[key[2:]])
+        for key in names
+    )

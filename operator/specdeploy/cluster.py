@@ -86,11 +86,14 @@ _BY_STATUS: Mapping[int, type[ClusterError]] = {
     422: Refused,
 }
 
-Patch = Literal["merge", "apply"]
+Patch = Literal["merge", "apply", "force"]
 _CONTENT: Mapping[Patch, str] = {
     "merge": "application/merge-patch+json",
     "apply": "application/apply-patch+yaml",
+    "force": "application/apply-patch+yaml",
 }
+# An admission webhook may answer 403 where it means the body; missing rights read "is forbidden".
+_DENIED = "denied the request"
 
 
 class Cluster(Protocol):
@@ -106,7 +109,9 @@ class Cluster(Protocol):
         """POST. AlreadyExists if the name is in use."""
 
     async def patch(self, kind: Kind, namespace: str, name: str, body: Object, how: Patch) -> Object:
-        """Merge-patch, or server-side apply of the fields that we own, by force."""
+        """Merge-patch ("merge"), or server-side apply of the fields that we own: "apply" raises Conflict
+        where another manager set one of them otherwise, "force" overrules it. A `uid` or `resourceVersion`
+        in the body must be the live object's, else Conflict."""
 
     async def replace_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
         """PUT of the status subresource. Conflict unless the resourceVersion is the one that was read."""
@@ -150,7 +155,7 @@ class KubernetesCluster:
         return await self._call("POST", _path(kind, namespace), query, body)
 
     async def patch(self, kind: Kind, namespace: str, name: str, body: Object, how: Patch) -> Object:
-        query = [("fieldManager", FIELD_MANAGER)] + ([("force", "true")] if how == "apply" else [])
+        query = [("fieldManager", FIELD_MANAGER)] + ([("force", "true")] if how == "force" else [])
         return await self._call("PATCH", _path(kind, namespace, name), query, body, _CONTENT[how])
 
     async def replace_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
@@ -202,6 +207,8 @@ def _result(method: str, path: str, status: int, payload: bytes) -> Object:
         return answer
     message = str(answer.get("message") if isinstance(answer, dict) else answer)
     error = _BY_STATUS.get(status, Unavailable)
+    if error is Forbidden and _DENIED in message:
+        error = Refused
     if error is Conflict and isinstance(answer, dict) and answer.get("reason") == "AlreadyExists":
         error = AlreadyExists
     raise error(f"{method} {path}: {status}: {message[:600]}")

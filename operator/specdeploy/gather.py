@@ -2,45 +2,52 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from specdeploy.api.findings import Reading, read_spec, read_status
-from specdeploy.api.names import ANNOTATION_ADOPT, BASELINE, LABEL_NAME, PORT
+from specdeploy.api.names import ANNOTATION_ADOPT, BASELINE, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
 from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
 from specdeploy.engine.accelerators import missing_label_advice
 from specdeploy.judge import BASELINE as BASELINE_ARM
 from specdeploy.judge import SERVING, TRIAL
-from specdeploy.metrics.arms import MeasuredPod
-from specdeploy.metrics.pods import PodReader, Target
+from specdeploy.measure import Measured, Measurer, Subject, tell_once
 from specdeploy.metrics.sample import ScrapeFailure
-from specdeploy.metrics.windows import MeasuredWindow, WindowBook, window_end, window_index
+from specdeploy.metrics.windows import MeasuredWindow
 from specdeploy.nodes import Nodes
-from specdeploy.observe import belongs, deployment, owner_words, pods
+from specdeploy.observe import belongs, controller, deployment, owner_words, pods
 from specdeploy.rollout import Deployment, Observation, Pod
 
 Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """The CRD cut what was written last: in words, the meaning of what was sent, and until when (seconds
+    since the epoch) the same is not sent again."""
+
+    sentence: str
+    meaning: object
+    until: float
 
 
 @dataclass
 class Memory:
     """What is remembered of one object between passes, in this process only. Losing it costs a window.
 
-    `refused`: template -> the API server's words. `conflicts`: names of ours that others hold. `pruned`:
-    why the CRD is too old for us, and the status that it cut, so that it is not written for ever.
+    `refused`: template -> the API server's words. `conflicts`: names of ours that others hold, with who.
+    `unreadable`: pod name -> why its counters could not be read in the last window.
     """
 
     refused: dict[str, str] = field(default_factory=dict)
     conflicts: dict[str, str] = field(default_factory=dict)
-    pruned: str | None = None
-    sent: Mapping[str, Any] | None = None
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    pruned: Pruned | None = None
 
 
 @dataclass(frozen=True)
 class Gathered:
     """One pass's input: the object as read, its status as far as it could be read, what was seen, the live
-    Service and budget (None if there are none), and the window that has just ended."""
+    Service and budget (None if there are none), the window that has just ended, pods that were not read."""
 
     raw: Object
     status: Status
@@ -48,6 +55,7 @@ class Gathered:
     service: Object | None
     budget: Object | None
     measured: MeasuredWindow | None
+    failures: tuple[ScrapeFailure, ...] = ()
 
     def extended(self) -> "Gathered":
         """The same pass without the window: it goes on until it holds enough."""
@@ -61,16 +69,14 @@ class Gatherer:
         self,
         *,
         cluster: Cluster,
-        reader: PodReader,
-        book: WindowBook,
+        measurer: Measurer,
         nodes: Nodes,
         clock: Callable[[], float],
         default_image: str,
         crd_outdated: str | None,
     ) -> None:
         self._cluster = cluster
-        self._reader = reader
-        self._book = book
+        self._measurer = measurer
         self._nodes = nodes
         self._clock = clock
         self._default_image = default_image
@@ -83,40 +89,42 @@ class Gatherer:
         selector = f"{LABEL_NAME}={name}"
         reading = read_spec(raw.get("spec"))
         status, lost = read_status(raw.get("status"))
-        deployments = [
+        deployments = tuple(
             deployment(d, uid) for d in await self._cluster.list_all(DEPLOYMENTS, namespace, selector)
-        ]
+        )
         raw_pods = await self._cluster.list_all(PODS, namespace, selector)
-        ours = {d.template for d in deployments if d.ours}
-        kinds = await self._nodes.kinds(p["spec"]["nodeName"] for p in raw_pods if p["spec"].get("nodeName"))
-        live = tuple(p for p in pods(raw_pods, kinds) if p.template in ours)
+        live = await self._pods(deployments, raw_pods)
         service = await self._maybe(SERVICES, namespace, name)
         budget = await self._maybe(BUDGETS, namespace, name)
         now = self._clock()
-        measured = await self._measure(uid, reading, status, deployments, live, _ips(raw_pods), memory, now)
+        subject = _subject(raw, reading, status, live)
+        measured = await self._measure(subject, live, deployments, _ips(raw_pods), memory, now)
+        window = measured.window if measured else None
         seen = Observation(
             now=now,
             name=name,
             namespace=namespace,
             uid=uid,
             generation=int(meta.get("generation") or 0),
-            created=_created(meta),
+            created=seconds(meta["creationTimestamp"]),
             reading=reading,
             annotations=meta.get("annotations") or {},
-            deployments=tuple(deployments),
+            deployments=deployments,
             pods=live,
-            window=measured.window if measured else None,
-            window_end=self._next_end(uid, reading, live, now),
+            window=window.window if window else None,
+            window_end=subject.window_end(now) if subject else None,
             slot_free=slot_free,
             default_image=self._default_image,
-            taken=self._taken(raw, reading, service, budget, memory),
-            refused=memory.refused,
+            taken=(*_taken(raw, reading, service, budget), *memory.conflicts.values()),
+            refused=dict(memory.refused),
             unreadable=memory.unreadable,
             missing_label=await self._missing_label(reading, live),
-            lost_status=lost,
-            crd_outdated=self._crd_outdated or memory.pruned,
+            # What an old CRD cuts out of a status is no malformed part.
+            lost_status=() if memory.pruned else lost,
+            crd_outdated=self._crd_outdated or (memory.pruned.sentence if memory.pruned else None),
         )
-        return Gathered(raw, status, seen, service, budget, measured)
+        failures = tuple(measured.failures.values()) if measured else ()
+        return Gathered(raw, status, seen, service, budget, window, failures)
 
     async def _maybe(self, kind: Kind, namespace: str, name: str) -> Object | None:
         try:
@@ -124,16 +132,12 @@ class Gatherer:
         except NotFound:
             return None
 
-    def _taken(
-        self, raw: Object, reading: Reading, service: Object | None, budget: Object | None, memory: Memory
-    ) -> tuple[str, ...]:
-        wants_service = reading.spec is None or reading.spec.service.create
-        found = [("Service", service)] if wants_service else []
-        found.append(("PodDisruptionBudget", budget))
-        words = [
-            name_taken(kind, live) for kind, live in found if live is not None and not may_write(raw, live)
-        ]
-        return (*words, *memory.conflicts.values())
+    async def _pods(self, deployments: tuple[Deployment, ...], raw_pods: list[Object]) -> tuple[Pod, ...]:
+        """Pods of our own Deployments; others may carry our labels."""
+        ours = {d.template for d in deployments if d.ours}
+        live = [p for p in pods(raw_pods) if p.template in ours]
+        kinds = await self._nodes.kinds(p.node for p in live if p.node)
+        return tuple(replace(p, gpu=kinds.get(p.node or "")) for p in live)
 
     async def _missing_label(self, reading: Reading, live: tuple[Pod, ...]) -> str | None:
         wanted = reading.spec.accelerator if reading.spec else None
@@ -143,46 +147,36 @@ class Gatherer:
             return None
         return missing_label_advice(wanted.type, wanted.resource_name)
 
-    def _next_end(self, uid: str, reading: Reading, live: tuple[Pod, ...], now: float) -> float | None:
-        if reading.spec is None or not any(p.ready for p in live):
-            return None
-        length = reading.spec.trial.window_seconds
-        return window_end(window_index(now, seconds=length, uid=uid), seconds=length, uid=uid)
-
     async def _measure(
         self,
-        uid: str,
-        reading: Reading,
-        status: Status,
-        deployments: list[Deployment],
+        subject: Subject | None,
         live: tuple[Pod, ...],
+        deployments: tuple[Deployment, ...],
         ips: Mapping[str, str],
         memory: Memory,
         now: float,
-    ) -> MeasuredWindow | None:
-        """The window that ended last, if it was not closed yet."""
-        if reading.spec is None or not any(p.ready for p in live):
-            return None
-        length = reading.spec.trial.window_seconds
-        index = window_index(now, seconds=length, uid=uid) - 1
-        if self._book.done(uid, index):
-            return None
-        arms = arms_of(status)
-        ready = [p for p in live if p.ready and not p.terminating and p.template in arms and p.uid in ips]
-        samples = await self._reader.read([Target(p.uid, ips[p.uid], PORT) for p in ready])
-        memory.unreadable = {
-            p.name: s.message for p in ready if isinstance(s := samples.get(p.uid), ScrapeFailure)
-        }
-        edited = {d.template for d in deployments if d.edited}
-        stored = status.trial.last_window if status.trial else None
-        return self._book.close(
-            uid,
-            index,
-            pods=[_measured(p, arms[p.template], edited, now) for p in ready],
-            samples=samples,
-            window_seconds=float(length),
-            stored_index=stored,
-        )
+    ) -> Measured | None:
+        if subject is None:  # no pod is ready: what was told of pods is over
+            memory.unreadable = {}
+            return Measured(None, {})
+        measured = await self._measurer.measure(subject, live, deployments, ips, now)
+        if measured is not None:
+            tell_once(subject.label, measured.failures, memory.unreadable)
+            memory.unreadable = {name: failure.message for name, failure in measured.failures.items()}
+        return measured
+
+
+def _subject(raw: Object, reading: Reading, status: Status, live: tuple[Pod, ...]) -> Subject | None:
+    if reading.spec is None or not any(p.ready for p in live):
+        return None
+    meta = raw["metadata"]
+    return Subject(
+        uid=meta["uid"],
+        label=f"{meta['namespace']}/{meta['name']}",
+        window_seconds=reading.spec.trial.window_seconds,
+        arms=arms_of(status),
+        stored=status.trial.last_window if status.trial else None,
+    )
 
 
 def arms_of(status: Status) -> dict[str, str]:
@@ -197,42 +191,40 @@ def arms_of(status: Status) -> dict[str, str]:
     return arms
 
 
-def _measured(pod: Pod, arm: str, edited: set[str], now: float) -> MeasuredPod:
-    return MeasuredPod(
-        uid=pod.uid,
-        name=pod.name,
-        arm=arm,
-        ready_seconds=None if pod.ready_since is None else max(0.0, now - pod.ready_since),
-        restart_count=pod.restarts,
-        image_id=pod.image_id or "",
-        gpu=pod.gpu or "",
-        template_edited=pod.template in edited,
-    )
-
-
 def _ips(raw_pods: list[Object]) -> dict[str, str]:
     return {p["metadata"]["uid"]: p["status"]["podIP"] for p in raw_pods if p.get("status", {}).get("podIP")}
 
 
-def _created(meta: Mapping[str, Any]) -> float:
-
-    return seconds(meta["creationTimestamp"])
+def _taken(raw: Object, reading: Reading, service: Object | None, budget: Object | None) -> tuple[str, ...]:
+    """Objects of our names that belong to others; a Service only where we would make one."""
+    wants_service = reading.spec is not None and reading.spec.service.create
+    found = (("Service", service if wants_service else None), ("PodDisruptionBudget", budget))
+    return tuple(
+        name_taken(kind, raw, live) for kind, live in found if live is not None and not may_write(raw, live)
+    )
 
 
 def may_write(raw: Object, live: Object) -> bool:
     """Whether a live object of one of our names is ours, or an orphan that we were asked to adopt."""
-    meta = raw["metadata"]
-    if belongs(live, meta["uid"]):
+    if belongs(live, raw["metadata"]["uid"]):
         return True
-    orphan = not any(o.get("controller") for o in live["metadata"].get("ownerReferences") or [])
-    labelled = (live["metadata"].get("labels") or {}).get(LABEL_NAME) == meta["name"]
-    return orphan and labelled and (meta.get("annotations") or {}).get(ANNOTATION_ADOPT) == "true"
+    return _orphan(raw, live) and (raw["metadata"].get("annotations") or {}).get(ANNOTATION_ADOPT) == "true"
 
 
-def name_taken(kind: str, live: Object) -> str:
+def _orphan(raw: Object, live: Object) -> bool:
+    """Made for a SpecDeployment of this name, and controlled by nobody."""
+    label = (live["metadata"].get("labels") or {}).get(LABEL_NAME)
+    return controller(live) is None and label == raw["metadata"]["name"]
+
+
+def name_taken(kind: str, raw: Object, live: Object) -> str:
     """Who holds one of our names, and what to do."""
-    meta = live["metadata"]
-    fix = "delete it, or give the SpecDeployment another name"
+    what, owner = f"{kind} {live['metadata']['name']}", controller(live)
+    if owner is not None and (owner.get("kind"), owner.get("name")) == (KIND, raw["metadata"]["name"]):
+        return f"{what} is left over from a deleted {KIND} of this name; waiting until it is collected"
+    fixes = ["delete it", f"give the {KIND} another name"]
+    if _orphan(raw, live):
+        fixes.append(f'annotate the {KIND} with {ANNOTATION_ADOPT}: "true" to take it over')
     if kind == "Service":
-        fix += ", or set spec.service.create: false"
-    return f"{kind} {meta['name']} belongs to {owner_words(live)} and is not taken over; {fix}"
+        fixes.append("set spec.service.create: false")
+    return f"{what} belongs to {owner_words(live)} and is not taken over; {', or '.join(fixes)}"

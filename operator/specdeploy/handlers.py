@@ -1,4 +1,7 @@
-"""kopf's events become keys in the queue, and nothing else happens here."""
+"""kopf's events become keys in the queue, and nothing else happens here.
+
+The handlers are coroutines: kopf runs plain functions in threads, and the queue belongs to the event loop.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +17,12 @@ def register(registry: kopf.OperatorRegistry, add: Add) -> None:
     """Queue the SpecDeployment that an event is about."""
 
     @kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)
-    def _object_seen(namespace: str | None, name: str | None, **_: Any) -> None:
+    async def _object_seen(namespace: str | None, name: str | None, **_: Any) -> None:
         add((namespace or "", name or ""))
 
     @kopf.on.event("apps", "v1", "deployments", labels={LABEL_MANAGED_BY: MANAGED_BY}, registry=registry)
     @kopf.on.event("", "v1", "pods", labels={LABEL_MANAGED_BY: MANAGED_BY}, registry=registry)
-    def _child_seen(namespace: str | None, labels: Any, **_: Any) -> None:
+    async def _child_seen(namespace: str | None, labels: Any, **_: Any) -> None:
         if owner := labels.get(LABEL_NAME):
             add((namespace or "", owner))
 

@@ -21,6 +21,9 @@ _ROLLOUT_REVISION = "deployment.kubernetes.io/revision"
 _FINISHED = ("Succeeded", "Failed")
 # The kubelet lost sight of a container, for example in a reboot: nobody's crash.
 _NO_CRASH = frozenset({"ContainerStatusUnknown"})
+# A container that waits for these is on its way.
+_ON_ITS_WAY = frozenset({"ContainerCreating", "PodInitializing", ""})
+NOBODY = "nobody we know (no controller)"
 
 
 def controller(raw: Raw) -> Raw | None:
@@ -38,9 +41,7 @@ def belongs(raw: Raw, uid: str) -> bool:
 def owner_words(raw: Raw) -> str:
     """Who an object belongs to, in words."""
     owner = controller(raw)
-    return (
-        f"{owner.get('kind')} {owner.get('name')}" if owner is not None else "nobody we know (no controller)"
-    )
+    return f"{owner.get('kind')} {owner.get('name')}" if owner is not None else NOBODY
 
 
 def deployment(raw: Raw, uid: str) -> Deployment:
@@ -51,7 +52,7 @@ def deployment(raw: Raw, uid: str) -> Deployment:
         name=meta.get("name", ""),
         uid=meta.get("uid", ""),
         resource_version=meta.get("resourceVersion", ""),
-        template=labels.get(LABEL_TEMPLATE, ""),
+        template=_template(raw),
         revision=labels.get(LABEL_REVISION, ""),
         drafter=labels.get(LABEL_DRAFTER, ""),
         shape=annotations.get(ANNOTATION_SHAPE, ""),
@@ -63,6 +64,12 @@ def deployment(raw: Raw, uid: str) -> Deployment:
         deleting="deletionTimestamp" in meta,
         replicas_manager=_replicas_manager(meta),
     )
+
+
+def _template(raw: Raw) -> str:
+    """From the selector: unlike a label, nobody can edit it."""
+    selector = raw.get("spec", {}).get("selector") or {}
+    return str((selector.get("matchLabels") or {}).get(LABEL_TEMPLATE, ""))
 
 
 def _whole(text: str | None) -> int:
@@ -78,18 +85,17 @@ def _replicas_manager(meta: Raw) -> str:
     return ""
 
 
-def pods(raws: Sequence[Raw], gpus: Mapping[str, str]) -> tuple[Pod, ...]:
-    """The pods that have not finished; `gpus`: node name -> kind of GPU."""
-    return tuple(pod(raw, gpus) for raw in raws if raw.get("status", {}).get("phase") not in _FINISHED)
+def pods(raws: Sequence[Raw]) -> tuple[Pod, ...]:
+    """The pods that have not finished."""
+    return tuple(pod(raw) for raw in raws if raw.get("status", {}).get("phase") not in _FINISHED)
 
 
-def pod(raw: Raw, gpus: Mapping[str, str]) -> Pod:
-    """One pod."""
+def pod(raw: Raw) -> Pod:
+    """One pod, but for the kind of its GPU, which its node knows."""
     meta, status = raw.get("metadata", {}), raw.get("status", {})
     conditions = {c.get("type"): c for c in status.get("conditions") or []}
     engine = _engine(status)
     up = conditions.get("Ready", {}).get("status") == "True"
-    node = raw.get("spec", {}).get("nodeName")
     return Pod(
         name=meta.get("name", ""),
         uid=meta.get("uid", ""),
@@ -100,9 +106,8 @@ def pod(raw: Raw, gpus: Mapping[str, str]) -> Pod:
         terminating="deletionTimestamp" in meta,
         started=bool(engine.get("started")),
         restarts=int(engine.get("restartCount") or 0),
-        node=node,
+        node=raw.get("spec", {}).get("nodeName"),
         image_id=engine.get("imageID") or None,
-        gpu=gpus.get(node or ""),
         unschedulable=_unschedulable(conditions.get("PodScheduled", {})),
         waiting=_waiting(status),
         exit=_exit(engine),
@@ -131,8 +136,8 @@ def _waiting(status: Raw) -> tuple[str, str] | None:
     listed = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
     for container in listed:
         waiting = (container.get("state") or {}).get("waiting")
-        if waiting:
-            return str(waiting.get("reason", "")), str(waiting.get("message", ""))
+        if waiting and waiting.get("reason", "") not in _ON_ITS_WAY:
+            return str(waiting["reason"]), str(waiting.get("message", ""))
     return None
 
 

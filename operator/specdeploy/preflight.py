@@ -1,7 +1,7 @@
 """What must hold before the operator starts: a Kubernetes new enough, a CRD that knows our schema. I/O."""
 
 from specdeploy.api.names import GROUP, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION
-from specdeploy.cluster import CRDS, Cluster, ClusterError, Forbidden, Kind, NotFound
+from specdeploy.cluster import CRDS, Cluster, ClusterError, Kind, NotFound
 
 MINIMUM_VERSION = (1, 30)
 _VERSION = Kind("", "version", namespaced=False)
@@ -36,7 +36,7 @@ async def check_schema(cluster: Cluster) -> str | None:
             f"the CRD {PLURAL}.{GROUP} is not installed; install the chart, or run "
             "`specdeploy crd | kubectl apply -f -`"
         ) from None
-    except (Forbidden, ClusterError):
+    except ClusterError:
         return None  # the comparison of each status with what was sent still tells
     found = (crd["metadata"].get("annotations") or {}).get(SCHEMA_VERSION_ANNOTATION, "0")
     if _number(found) >= int(SCHEMA_VERSION):

@@ -20,7 +20,7 @@ class Server:
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
 
     async def start(self, host: str, port: int) -> int:
         """Listen; returns the port (a free one if asked for 0). Raises OSError if the address is taken."""

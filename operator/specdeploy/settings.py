@@ -1,6 +1,7 @@
 """The operator's settings, from the environment (the chart sets it). A wrong one is one clear line."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.fields import FieldInfo
 
 PREFIX = "SPECDEPLOY_"
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class SettingsError(ValueError):
@@ -32,6 +34,21 @@ class Settings(BaseModel):
     def _comma_list(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("namespaces")
+    @classmethod
+    def _names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        wrong = next((name for name in value if not _NAMESPACE.fullmatch(name)), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong!r} is no name of a namespace; write names with commas between them")
+        return value
+
+    @field_validator("engine_image")
+    @classmethod
+    def _one_word(cls, value: str) -> str:
+        if any(character.isspace() for character in value):
+            raise ValueError("write one image reference, without spaces")
         return value
 
     @field_validator("log_format", "log_level", mode="before")

@@ -3,7 +3,17 @@
 from collections.abc import Iterable
 
 from specdeploy.api.findings import read_status
+from specdeploy.api.reasons import TrialState
+from specdeploy.api.status import Status
 from specdeploy.cluster import Object
+from specdeploy.rollout.scene import ON_STAGE
+
+_HOLDS_POD = ON_STAGE | {TrialState.PROMOTING, TrialState.ROLLING_BACK}
+
+
+def holds_pod(status: Status) -> bool:
+    """Whether the trial of a status has pods of its own, on their way in or out included."""
+    return status.trial is not None and status.trial.state in _HOLDS_POD
 
 
 class TrialSlots:
@@ -20,6 +30,14 @@ class TrialSlots:
         """Whether this key may hold a slot: it has one, or there is one left."""
         return key in self._held or len(self._held) < self._most
 
+    def take(self, key: tuple[str, str]) -> bool:
+        """Hold a slot from now on, before the decision is stored: two passes at once can't take the same one.
+        False if there is none left."""
+        if not self.free(key):
+            return False
+        self._held.add(key)
+        return True
+
     def note(self, key: tuple[str, str], *, holds: bool) -> None:
         """What the stored status of a key says."""
         if holds:
@@ -30,6 +48,5 @@ class TrialSlots:
     def prime(self, objects: Iterable[Object]) -> None:
         """Take over from a process that ended."""
         for raw in objects:
-            trial = read_status(raw.get("status"))[0].trial
-            if trial is not None and trial.evidence is not None:
-                self.note((raw["metadata"]["namespace"], raw["metadata"]["name"]), holds=True)
+            meta = raw["metadata"]
+            self.note((meta["namespace"], meta["name"]), holds=holds_pod(read_status(raw.get("status"))[0]))

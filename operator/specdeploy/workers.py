@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from specdeploy.cluster import ClusterError, Conflict
+from specdeploy.cluster import ClusterError, Conflict, NotFound
 from specdeploy.telemetry import Telemetry
 from specdeploy.workqueue import WorkQueue
 
@@ -49,12 +49,14 @@ class Workers:
             with self._telemetry.reconcile_seconds.time():
                 async with asyncio.timeout(PASS_SECONDS):
                     after = await self._work(key)
-        except Conflict:
-            self._queue.add_after(key, CONFLICT_SECONDS)  # somebody wrote in between: read again
+        except (Conflict, NotFound) as error:  # somebody wrote or deleted in between: read again
+            log.debug("%s/%s: %s", *key, error)
+            self._queue.retry(key, CONFLICT_SECONDS)
             return "conflict"
         except (ClusterError, TimeoutError) as error:
             delay = self._queue.retry(key)
-            log.warning("%s/%s: %s; again in %.0f s", *key, error or "the pass took too long", delay)
+            why = str(error) or f"a pass took longer than {PASS_SECONDS:.0f} s"
+            log.warning("%s/%s: %s; again in %.0f s", *key, why, delay)
             return "error"
         except Exception:
             delay = self._queue.retry(key)

@@ -53,11 +53,12 @@ class WorkQueue(Generic[K]):
             timer.cancel()
         self._timers[key] = loop.call_at(when, self._fire, key)
 
-    def retry(self, key: K) -> float:
-        """Look again after a failure: 1 s, doubling, 300 s at most, with jitter. Returns the delay."""
+    def retry(self, key: K, first: float = FIRST_BACKOFF) -> float:
+        """Look again after a failure: in `first` seconds, doubling, 300 s at most, with jitter. Returns the
+        delay."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(failures, 16)) * self._rng.uniform(0.75, 1.25)
+        delay = min(LONGEST_BACKOFF, first * 2.0 ** min(failures, 16)) * self._rng.uniform(0.75, 1.25)
         self.add_after(key, delay)
         return delay
 
@@ -66,9 +67,9 @@ class WorkQueue(Generic[K]):
         self._failures.pop(key, None)
 
     def forget(self, key: K) -> None:
-        """The object is gone: no timer, no failures, no further look."""
+        """The object is gone: no timer, no failures. A look that was asked for meanwhile is kept: it may be
+        about a new object of the same name."""
         self._failures.pop(key, None)
-        self._again.discard(key)
         timer = self._timers.pop(key, None)
         if timer is not None:
             timer.cancel()

@@ -1,7 +1,8 @@
 """Fetches the `/metrics` pages of pods. The only I/O of a measurement; `exposition` says what a page means.
 
 A pod may be slow, endless, broken or gone, and none of that may stop the operator: every target ends as a
-Sample or a ScrapeFailure within `timeout_seconds` of its turn, with at most `concurrency` asked at once.
+Sample or a ScrapeFailure within `timeout_seconds` of its turn, with at most `concurrency` asked at once, and
+all of them within `budget_seconds`.
 """
 
 import asyncio
@@ -16,7 +17,8 @@ from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
 
 TIMEOUT_SECONDS = 5.0
 MAX_BODY_BYTES = 4 * 1024 * 1024
-CONCURRENCY = 16
+CONCURRENCY = 32
+BUDGET_SECONDS = 20.0
 
 # The plain text format is asked for by name: as OpenMetrics, prometheus_client writes vllm_x for vllm:x.
 # Compression is not asked for: a few KB of gzip can hold a body of gigabytes.
@@ -59,11 +61,13 @@ class PodReader:
         timeout_seconds: float = TIMEOUT_SECONDS,
         max_body_bytes: int = MAX_BODY_BYTES,
         concurrency: int = CONCURRENCY,
+        budget_seconds: float = BUDGET_SECONDS,
     ) -> None:
         self._client = client
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._max_body_bytes = max_body_bytes
+        self._budget_seconds = budget_seconds
         self._slots = asyncio.Semaphore(concurrency)
 
     @classmethod
@@ -75,33 +79,40 @@ class PodReader:
         return cls(new_client(transport), clock=clock)
 
     async def read(self, targets: Sequence[Target]) -> dict[str, Sample | ScrapeFailure]:
-        """Ask all targets; the answer has each target's uid. Takes at most
-        `timeout_seconds * ceil(targets / concurrency)`."""
-        answers = await asyncio.gather(*(self._read_one(target) for target in targets))
+        """Ask all targets; the answer has each target's uid. Takes at most `budget_seconds`, however many
+        there are and whoever else is asking: what did not get its turn by then is a failure."""
+        due = asyncio.get_running_loop().time() + self._budget_seconds
+        answers = await asyncio.gather(*(self._in_turn(target, due) for target in targets))
         return {target.uid: answer for target, answer in zip(targets, answers, strict=True)}
 
     async def close(self) -> None:
         await self._client.aclose()
 
+    async def _in_turn(self, target: Target, due: float) -> Sample | ScrapeFailure:
+        try:
+            async with asyncio.timeout_at(due), self._slots:
+                return await self._read_one(target)
+        except TimeoutError:
+            text = f"not read within {self._budget_seconds:g} s, as other pods were slow"
+            return ScrapeFailure(FailureKind.TIMEOUT, text)
+
     async def _read_one(self, target: Target) -> Sample | ScrapeFailure:
-        async with self._slots:
-            try:
-                # httpx's own timeouts start again with every byte; this one covers the whole answer.
-                async with asyncio.timeout(self._timeout_seconds):
-                    page, taken = await self._fetch(target.url)
-                return Sample(exposition.parse(page), taken)
-            except _ScrapeError as error:
-                return error.failure
-            except exposition.UnreadablePageError as error:
-                return ScrapeFailure(_PAGE_FAILURES[type(error)], str(error))
-            except (TimeoutError, httpx.TimeoutException):
-                return ScrapeFailure(
-                    FailureKind.TIMEOUT, f"no complete answer within {self._timeout_seconds:g} s"
-                )
-            except httpx.ProtocolError as error:
-                return ScrapeFailure(FailureKind.GARBAGE, f"broken HTTP: {_excerpt(error)}")
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                return ScrapeFailure(FailureKind.UNREACHABLE, f"{type(error).__name__}: {_excerpt(error)}")
+        try:
+            # httpx's own timeouts start again with every byte; this one covers the whole answer.
+            async with asyncio.timeout(self._timeout_seconds):
+                page, taken = await self._fetch(target.url)
+            return Sample(exposition.parse(page), taken)
+        except _ScrapeError as error:
+            return error.failure
+        except exposition.UnreadablePageError as error:
+            return ScrapeFailure(_PAGE_FAILURES[type(error)], str(error))
+        except (TimeoutError, httpx.TimeoutException):
+            text = f"no complete answer within {self._timeout_seconds:g} s"
+            return ScrapeFailure(FailureKind.TIMEOUT, text)
+        except httpx.ProtocolError as error:
+            return ScrapeFailure(FailureKind.GARBAGE, f"broken HTTP: {_excerpt(error)}")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return ScrapeFailure(FailureKind.UNREACHABLE, f"{type(error).__name__}: {_excerpt(error)}")
 
     async def _fetch(self, url: httpx.URL) -> tuple[bytes, float]:
         """The body, and the instant of the response's head: vLLM has read its counters just before it."""

@@ -1,0 +1,109 @@
+"""Reads the counters of one object's pods once a window. I/O; `metrics.windows` keeps the book.
+
+Nothing here can stop a pass: pods that can't be read are told once, counted, and are no evidence.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from specdeploy.api.names import PORT
+from specdeploy.metrics.arms import MeasuredPod
+from specdeploy.metrics.pods import PodReader, Target
+from specdeploy.metrics.sample import Sample, ScrapeFailure
+from specdeploy.metrics.windows import MeasuredWindow, WindowBook, window_end, window_index
+from specdeploy.rollout import Deployment, Pod
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """Whose pods are measured. `arms`: template -> arm; `window_seconds` of the spec; `stored`: the last
+    window in the stored evidence, None without evidence."""
+
+    uid: str
+    label: str
+    window_seconds: int
+    arms: Mapping[str, str]
+    stored: int | None
+
+    def last_window(self, now: float) -> int:
+        """The number of the window that ended last."""
+        return window_index(now, seconds=self.window_seconds, uid=self.uid) - 1
+
+    def window_end(self, now: float) -> float:
+        """When the window that runs now ends."""
+        return window_end(self.last_window(now) + 1, seconds=self.window_seconds, uid=self.uid)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`window`: the one that has just ended (None: there is nothing to judge); `failures`: pod name -> why
+    it could not be read."""
+
+    window: MeasuredWindow | None
+    failures: Mapping[str, ScrapeFailure]
+
+
+class Measurer:
+    """Asks the ready pods of every arm and closes the window."""
+
+    def __init__(self, reader: PodReader, book: WindowBook) -> None:
+        self._reader = reader
+        self._book = book
+
+    async def measure(
+        self,
+        subject: Subject,
+        pods: Sequence[Pod],
+        deployments: Sequence[Deployment],
+        ips: Mapping[str, str],
+        now: float,
+    ) -> Measured | None:
+        """The window that ended last. None: it was closed before, its pods are not asked again."""
+        index = subject.last_window(now)
+        if self._book.done(subject.uid, index):
+            return None
+        ready = [p for p in pods if _measurable(p, subject.arms) and p.uid in ips]
+        samples = await self._reader.read([Target(p.uid, ips[p.uid], PORT) for p in ready])
+        edited = {d.template for d in deployments if d.edited}
+        window = self._book.close(
+            subject.uid,
+            index,
+            pods=[_measured(p, subject.arms[p.template], edited, now) for p in ready],
+            samples=samples,
+            window_seconds=float(subject.window_seconds),
+            stored_index=subject.stored,
+        )
+        return Measured(window, _failures(ready, samples))
+
+
+def tell_once(label: str, failures: Mapping[str, ScrapeFailure], known: Mapping[str, str]) -> None:
+    """Log the pods that have become unreadable; `known`: those of the window before."""
+    for name, failure in failures.items():
+        if name not in known:
+            log.warning("%s: pod %s can't be measured: %s: %s", label, name, failure.kind, failure.message)
+
+
+def _measurable(pod: Pod, arms: Mapping[str, str]) -> bool:
+    return pod.ready and not pod.terminating and pod.template in arms
+
+
+def _failures(
+    ready: Sequence[Pod], samples: Mapping[str, Sample | ScrapeFailure]
+) -> dict[str, ScrapeFailure]:
+    return {p.name: answer for p in ready if isinstance(answer := samples[p.uid], ScrapeFailure)}
+
+
+def _measured(pod: Pod, arm: str, edited: set[str], now: float) -> MeasuredPod:
+    return MeasuredPod(
+        uid=pod.uid,
+        name=pod.name,
+        arm=arm,
+        ready_seconds=None if pod.ready_since is None else max(0.0, now - pod.ready_since),
+        restart_count=pod.restarts,
+        image_id=pod.image_id or "",
+        gpu=pod.gpu or "",
+        template_edited=pod.template in edited,
+    )

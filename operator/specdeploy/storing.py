@@ -1,0 +1,81 @@
+"""Writes the status, and finds out whether the cluster kept it. I/O.
+
+A CRD older than the operator silently drops the fields it does not know. Then the same decision would be
+taken, and written, for ever: it is written only when its meaning changes, and now and then to see whether
+somebody has upgraded the CRD.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from specdeploy.api.findings import read_status
+from specdeploy.api.status import Status
+from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, Object
+from specdeploy.gather import Gathered, Memory, Pruned
+from specdeploy.telemetry import Telemetry
+
+RETRY_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the cluster holds now, and whether that is the decision (or what was left of it): a decision
+    that was not written is not told."""
+
+    status: Status
+    decided: bool
+
+
+class StatusWriter:
+    """Owns the writing of the status."""
+
+    def __init__(self, cluster: Cluster, telemetry: Telemetry) -> None:
+        self._cluster = cluster
+        self._telemetry = telemetry
+
+    async def store(self, found: Gathered, status: Status, memory: Memory) -> Stored:
+        """PUT the status if it changed. Raises Conflict if the object is not the one that was read."""
+        wire = status.wire()
+        if wire == (found.raw.get("status") or {}):
+            return Stored(status, decided=True)
+        known = memory.pruned
+        if known is not None and known.meaning == meaning(wire) and found.seen.now < known.until:
+            return Stored(found.status, decided=False)
+        answer = await self._cluster.replace_status(
+            SPEC_DEPLOYMENTS, found.seen.namespace, found.seen.name, {**found.raw, "status": wire}
+        )
+        self._telemetry.status_writes.inc()
+        kept = answer.get("status") or {}
+        lost = sorted(set(dropped(wire, kept)))
+        memory.pruned = (
+            Pruned(_sentence(lost), meaning(wire), found.seen.now + RETRY_SECONDS) if lost else None
+        )
+        return Stored(read_status(kept)[0] if lost else status, decided=True)
+
+
+def meaning(wire: Object) -> object:
+    """A status without instants and figures: what people and /scale act on, and which window was judged."""
+    conditions = tuple((c["type"], c["status"], c["reason"]) for c in wire.get("conditions") or [])
+    judged = (wire.get("trial") or {}).get("lastWindow")
+    return wire.get("observedGeneration"), wire.get("replicas"), wire.get("selector"), judged, conditions
+
+
+def dropped(sent: Any, kept: Any, path: str = "status") -> Iterator[str]:
+    """Paths of what was sent and not kept; list items are not told apart."""
+    if isinstance(sent, dict) and isinstance(kept, dict):
+        for name, value in sent.items():
+            if name in kept:
+                yield from dropped(value, kept[name], f"{path}.{name}")
+            else:
+                yield f"{path}.{name}"
+    elif isinstance(sent, list) and isinstance(kept, list):
+        for one, other in zip(sent, kept, strict=False):
+            yield from dropped(one, other, f"{path}[]")
+
+
+def _sentence(lost: list[str]) -> str:
+    return (
+        f"the CRD in the cluster is older than this operator and dropped {', '.join(lost[:5])}; "
+        "upgrade it (helm upgrade, or `specdeploy crd | kubectl apply -f -`)"
+    )
