@@ -26,14 +26,14 @@ UNWANTED = ("usr/lib/python3*/EXTERNALLY-MANAGED", "var/cache/apt/archives/*.deb
 def ensure_base(cache: Path, name: str) -> None:
     """Give buildah an image `name` with Debian's Python, reachable as `python` and `python3`."""
     buildah = Buildah(cache)
-    archive = cache / "images" / f"base-{base_key(SUITE, PACKAGES)}.tar"
+    archive = cache / "images" / f"base-{base_key(SUITE, PACKAGES)}.docker.tar"
     if not archive.exists():
         say(f"making the base image from Debian packages ({SUITE}: {' '.join(PACKAGES)}); about a minute")
         _make_base(cache, buildah, archive)
     note = cache / "images" / "bases.json"
     known = read_json(note, {})
     if known.get(name) != archive.name or not _has(buildah, name):
-        image = buildah.run("pull", "--quiet", f"oci-archive:{archive}").split()[-1]
+        image = buildah.run("pull", "--quiet", f"docker-archive:{archive}").split()[-1]
         buildah.run("tag", image, name)
         write_json(note, known | {name: archive.name})
 
@@ -46,7 +46,7 @@ def base_key(suite: str, packages: Sequence[str]) -> str:
 def ensure_pause(cache: Path) -> Path:
     """The archive of `PAUSE_IMAGE`, which holds a pod's namespaces: busybox, asleep."""
     binary = BUSYBOX.resolve()
-    archive = cache / "images" / f"pause-{hashlib.sha256(binary.read_bytes()).hexdigest()[:16]}.tar"
+    archive = cache / "images" / f"pause-{hashlib.sha256(binary.read_bytes()).hexdigest()[:16]}.docker.tar"
     if not archive.exists():
         buildah = Buildah(cache)
         sleep = ["--entrypoint", f'["{BUSYBOX}","sleep","2147483647"]']
@@ -74,6 +74,6 @@ def _make_base(cache: Path, buildah: Buildah, archive: Path) -> None:
                 file.unlink()
         if not succeeds(["chroot", str(root), "python", "-c", "import pip, venv"]):
             raise DevclusterError(f"Debian {SUITE} brought no usable Python")
-        name = f"localhost/{archive.stem}"
+        name = f"localhost/devcluster-{base_key(SUITE, PACKAGES)}"
         buildah.commit(name, root, "/", ["--cmd", "python3", "--env", "LANG=C.UTF-8", "--env", SEARCH_PATH])
         buildah.push(name, archive)

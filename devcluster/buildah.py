@@ -25,11 +25,14 @@ class Buildah:
             return capture([*self._argv, *map(str, words)], seconds=SLOW_SECONDS, env=env)
 
     def push(self, image: str, archive: Path) -> None:
-        """Write an image as an OCI archive; not compressed, for that would take longer than all the rest."""
+        """Write an image as an archive that containerd and buildah read.
+
+        In Docker's format, because buildah compresses OCI archives, and that takes longer than all the rest.
+        """
         archive.parent.mkdir(parents=True, exist_ok=True)
         draft = archive.with_suffix(".partial")
         draft.unlink(missing_ok=True)
-        self.run("push", "--quiet", "--disable-compression", image, f"oci-archive:{draft}:{image}")
+        self.run("push", "--quiet", image, f"docker-archive:{draft}:{image}")
         draft.replace(archive)
 
     def commit(self, image: str, source: Path, target: str, config: Sequence[str]) -> None:
