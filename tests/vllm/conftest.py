@@ -14,7 +14,7 @@ import pytest
 
 from tests.vllm.comparison import Comparison, compare
 from tests.vllm.engine_probe import EngineProbe
-from tests.vllm.server import engine_environ, running, speculative_args
+from tests.vllm.server import drafters, engine_environ, running
 from tools.vllm.environment import VllmEnvironment, ensure
 
 
@@ -35,16 +35,9 @@ def log_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def comparisons(vllm_environment: VllmEnvironment, log_folder: Path) -> dict[str, Comparison]:
     """The n-gram drafter and the random EAGLE-3 head, each measured beside the same running baseline."""
-    head = str(vllm_environment.models / "eagle3-head")
-    drafters = {
-        "ngram": speculative_args(
-            method="ngram", num_speculative_tokens=3, prompt_lookup_min=2, prompt_lookup_max=4
-        ),
-        "eagle3": speculative_args(method="eagle3", model=head, num_speculative_tokens=3),
-    }
     found = {}
     with running(vllm_environment, log_folder, "baseline") as baseline:
-        for name, args in drafters.items():
+        for name, args in drafters(vllm_environment).items():
             with running(vllm_environment, log_folder, name, args) as drafter:
                 found[name] = compare(baseline, drafter)
     return found

@@ -61,6 +61,17 @@ def speculative_args(**config: Any) -> tuple[str, str]:
     return "--speculative-config", json.dumps(config)
 
 
+def drafters(environment: VllmEnvironment) -> dict[str, Sequence[str]]:
+    """The arguments of the two drafters that are measured: one that is faster here, one that is slower."""
+    head = str(environment.models / "eagle3-head")
+    return {
+        "ngram": speculative_args(
+            method="ngram", num_speculative_tokens=3, prompt_lookup_min=2, prompt_lookup_max=4
+        ),
+        "eagle3": speculative_args(method="eagle3", model=head, num_speculative_tokens=3),
+    }
+
+
 @dataclass(frozen=True)
 class Server:
     """One running engine: where it answers, what it writes, and its process (the leader of its own group)."""
