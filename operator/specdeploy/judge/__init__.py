@@ -9,7 +9,7 @@ from specdeploy.judge.assess import Use, WindowUse, assess
 from specdeploy.judge.codec import MalformedState, UnknownVersion, pack, unpack
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, start
-from specdeploy.judge.trial import expire, observe, summary
+from specdeploy.judge.trial import expire, observe, summary, window_ratio
 from specdeploy.judge.verdict import Cause, Outcome, Ratio, Summary, Verdict
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Obstacle, PodWindow, Reason, Window
 
@@ -39,4 +39,5 @@ __all__ = [
     "start",
     "summary",
     "unpack",
+    "window_ratio",
 ]

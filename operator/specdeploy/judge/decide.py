@@ -51,6 +51,9 @@ def decide(state: TrialState, settings: Settings) -> Verdict | None:
 def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
     """The verdict when time is up. What is not proven is not promoted."""
     case = _case(state, settings)
+    promoted = _check_promoted(case)  # proven before, and held back by the caller
+    if promoted is not None:
+        return promoted
     if settings.compare_serving and _proven(case, state.baseline, case.baseline):
         why = "not proven faster than what serves by the deadline"
         message = sentences.runner_up(state, why)

@@ -15,7 +15,7 @@ from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.decide import decide, decide_alarms, decide_deadline
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import REASONS, TrialState, Unreached
-from specdeploy.judge.verdict import Summary, Verdict, summarise
+from specdeploy.judge.verdict import Summary, Verdict, multiple, summarise
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Reason, Window
 
 LARGEST_INDEX = 2**53
@@ -40,7 +40,7 @@ def observe(state: TrialState, window: Window, settings: Settings) -> tuple[Tria
 
 
 def expire(state: TrialState, settings: Settings) -> Verdict:
-    """The verdict when the trial must end now: a runner-up if that much is proven, else not promoted."""
+    """The verdict when the trial must end now: what is proven by then, else not promoted."""
     return decide_deadline(state, settings)
 
 
@@ -49,15 +49,29 @@ def summary(state: TrialState) -> Summary:
     return summarise(state)
 
 
+def window_ratio(window: Window, settings: Settings) -> float | None:
+    """The trial's speed as a multiple of the baseline's in one window, for pictures; None where it can't be
+    measured. Raw, and of pods too young for evidence, too: a disaster is over before they are old."""
+    found = _log_ratio(read(window, settings))
+    return None if found is None else multiple(found)
+
+
+def _log_ratio(reading: Reading) -> float | None:
+    """Trial against baseline by all pods ready for a window; None without traffic on both."""
+    arms = reading.young
+    if not arms or not arms[TRIAL].pods or not arms[BASELINE].pods or not enough_traffic(arms):
+        return None
+    return arms[TRIAL].log_speed - arms[BASELINE].log_speed
+
+
 def _watch(state: TrialState, reading: Reading) -> TrialState:
     """The disaster lane and the guards, which look at every window that has data."""
     arms = reading.young
     if not arms:
         return state
     trial, baseline = arms[TRIAL], arms[BASELINE]
-    lane = state.lane
-    if trial.pods and baseline.pods and enough_traffic(arms):
-        lane = lane.add(trial.log_speed - baseline.log_speed, state.frozen.disaster_sd)
+    ratio = _log_ratio(reading)
+    lane = state.lane if ratio is None else state.lane.add(ratio, state.frozen.disaster_sd)
     return state._replace(
         lane=lane, queue=state.queue.add(trial, baseline), unreached=_unreached(state, reading)
     )

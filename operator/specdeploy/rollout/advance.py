@@ -5,35 +5,38 @@ before everything that may be broken.
 """
 
 from specdeploy.api.findings import Finding
+from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.status import Status, seconds
 from specdeploy.engine.revision import Template
-from specdeploy.rollout.candidates import next_candidate
-from specdeploy.rollout.conditions import with_conditions
+from specdeploy.rollout.conditions import LOST_SECONDS, with_conditions
 from specdeploy.rollout.decision import Ending, Event, Step
+from specdeploy.rollout.endings import CAPACITY_SECONDS
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Observation
 from specdeploy.rollout.requests import execute_retry, pending, recorded
-from specdeploy.rollout.scene import Scene, scene
-from specdeploy.rollout.serving import fall_back, follow_spec
-from specdeploy.rollout.trial import listed, step_trial
-from specdeploy.rollout.verdicts import record, verdict_of
+from specdeploy.rollout.scene import UNREADABLE, Scene, scene
+from specdeploy.rollout.serving import fall_back, follow_spec, succession_end
+from specdeploy.rollout.size import fitted
+from specdeploy.rollout.trial import abort, step_trial
+from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
 from specdeploy.rollout.words import describe
 
-# With an exit that keeps coming back, a serving drafter is taken off; one crash alone is the kubelet's work.
+# A serving drafter whose engine exits this often is taken off; a crash alone is the kubelet's work.
 _CRASH_LOOP = 3
+# How often a trial that waits for its turn looks whether another one has ended, in seconds.
+_SLOT_SECONDS = 30.0
 
 
 def advance(seen: Observation, status: Status) -> Step:
     """The status to store, what to tell, and when to look again. Never raises for what users can cause."""
     view = scene(seen, status)
     status, told = _obey(view, status)
-    abort = any(e.reason == "Abort" and e.type == "Normal" for e in told)
     status, invalid = _note_invalid(view, status)
     status, followed = follow_spec(view, status)
     status, retired = _retire_failing(view, status)
-    status, tried = step_trial(view, status, abort=abort)
-    status = describe(view, with_conditions(view, status))
+    status, tried = step_trial(view, status)
+    status = fitted(describe(view, with_conditions(view, status)), view.listed)
     lost = tuple(_lost(part) for part in seen.lost_status)
     events = (*lost, *told, *invalid, *followed, *retired, *tried)
     return Step(status, events, _next_check(view, status))
@@ -44,46 +47,36 @@ def _lost(part: str) -> Event:
 
 
 def _obey(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
-    events = []
+    """Execute what was asked for, in order: a retry lifts what an abort in the same pass has set."""
+    events: tuple[Event, ...] = ()
     for order in pending(view, status):
+        ended: tuple[Event, ...] = ()
         if order.fault is not None:
-            status, event = recorded(view, status, order, f"not executed: {order.fault}")
+            status, event = recorded(view, status, order, "")
         elif order.verb == "retry":
             status, event = execute_retry(view, status, order)
         else:
-            status, event = recorded(view, status, order, _abort_result(status, order.drafter))
-            if event.message.endswith("nothing to abort"):
-                event = Event("Warning", event.reason, event.message)
-        events.append(event)
-    return status, tuple(events)
-
-
-def _abort_result(status: Status, drafter: str | None) -> str:
-    trial = status.trial
-    stoppable = trial is not None and trial.state not in (TrialState.ROLLING_BACK, TrialState.PROMOTING)
-    if trial is None or not stoppable or drafter not in (None, trial.drafter):
-        return "nothing to abort"
-    return f"the trial of {trial.drafter} ends"
+            status, ended, result = abort(view, status, order.drafter)
+            status, event = recorded(view, status, order, result)
+        events = (*events, event, *ended)
+    return status, events
 
 
 def _note_invalid(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
     """A verdict Invalid for each drafter that can't run as written; told once."""
     events: list[Event] = []
     for name, findings in view.drafters.items():
-        template = view.drafter(name) or _unreadable(name)
-        if status.trial is not None and status.trial.revision == template.revision:
+        template = view.drafter(name) or Template(name, None, UNREADABLE, shape="", hash="")
+        trial = status.trial
+        if trial is not None and (trial.drafter, trial.revision) == (template.drafter, template.revision):
             continue
         if _already_said(status, template, findings):
             continue
         text = f"{name}: {findings[0]}"
-        ending = Ending(Outcome.INVALID, "InvalidDrafter", text)
-        status = record(status, verdict_of(template, 1, ending, view.now), listed(view))
+        ending = Ending(Outcome.INVALID, INVALID_DRAFTER, text)
+        status = record(status, verdict_of(template, 1, ending, view.now), view.listed)
         events.append(Event("Warning", Outcome.INVALID.value, text))
     return _forget_mended(view, status), tuple(events)
-
-
-def _unreadable(name: str) -> Template:
-    return Template(drafter=name, config=None, revision="unreadable", shape="", hash="")
 
 
 def _already_said(status: Status, template: Template, findings: tuple[Finding, ...]) -> bool:
@@ -91,8 +84,8 @@ def _already_said(status: Status, template: Template, findings: tuple[Finding, .
     return any(
         v.drafter == template.drafter
         and v.revision == template.revision
-        and v.outcome is Outcome.INVALID
-        and v.message in (None, text[:1000])
+        and v.reason == INVALID_DRAFTER
+        and v.message in (None, text[:LONGEST_SENTENCE])
         for v in status.verdicts or []
     )
 
@@ -101,11 +94,7 @@ def _forget_mended(view: Scene, status: Status) -> Status:
     """A drafter that can be run now is no longer Invalid."""
     if view.spec is None or not status.verdicts:
         return status
-    kept = [
-        v
-        for v in status.verdicts
-        if v.outcome is not Outcome.INVALID or v.reason != "InvalidDrafter" or v.drafter in view.drafters
-    ]
+    kept = [v for v in status.verdicts if v.reason != INVALID_DRAFTER or v.drafter in view.drafters]
     return (
         status if len(kept) == len(status.verdicts) else status.model_copy(update={"verdicts": kept or None})
     )
@@ -113,38 +102,41 @@ def _forget_mended(view: Scene, status: Status) -> Status:
 
 def _retire_failing(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
     """A serving drafter whose engines crash again and again is taken off, whatever its speed was."""
-    serving, spec = status.serving, view.spec
-    template = view.by_revision(serving.revision) if serving is not None else None
-    if serving is None or spec is None or template is None or template.config is None:
+    serving, spec, trial = status.serving, view.spec, status.trial
+    if serving is None or spec is None or serving.name == BASELINE:
         return status, ()
-    if status.trial is not None and status.trial.state is TrialState.PROMOTING:
+    if trial is not None and trial.state is TrialState.PROMOTING:
         return status, ()
     looping = [p for p in view.pods(serving.template) if p.restarts >= _CRASH_LOOP and not p.ready]
     found = ailment(looping, view.now, spec.engine.startup_seconds)
-    if found is None:
+    if found is None or not found.of_engine:
         return status, ()
     ending = Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name}, which served: {found.message}")
     verdict = status.verdict(serving.revision)
+    template = Template(serving.name, None, serving.revision, shape="", hash=serving.template)
     attempt = verdict.attempt if verdict else 1
-    status = record(status, verdict_of(template, attempt, ending, view.now), listed(view))
+    status = record(status, verdict_of(template, attempt, ending, view.now), view.listed)
     status, moved = fall_back(view, status, f"{serving.name} crashes again and again")
     return status, (Event("Warning", Outcome.UNHEALTHY.value, ending.message), *moved)
 
 
 def _next_check(view: Scene, status: Status) -> float | None:
     """The earliest moment at which time alone changes something."""
-    moments = [view.seen.window_end, *_trial_moments(view, status)]
-    if status.trial is None and view.valid and next_candidate(view, status) is None:
-        moments += [
-            seconds(v.retry_time)
-            for v in status.verdicts or []
-            if v.retry_time and v.revision in listed(view) and seconds(v.retry_time) > view.now
-        ]
-    if view.spec is not None:
-        budget = view.spec.engine.startup_seconds
-        moments += [p.created + budget + 1 for p in view.seen.pods if not p.ready and not p.terminating]
+    moments = [view.seen.window_end, *_trial_moments(view, status), *_pod_moments(view)]
+    moments += [seconds(v.retry_time) for v in status.verdicts or [] if v.retry_time]
+    if status.serving is not None and view.by_revision(status.serving.revision) is None:
+        moments.append(succession_end(view, status))
     future = [m for m in moments if m is not None and m > view.now]
     return min(future, default=None)
+
+
+def _pod_moments(view: Scene) -> list[float]:
+    """When a pod that is not ready becomes late, or its capacity lost."""
+    if view.spec is None:
+        return []
+    waiting = [p for p in view.seen.pods if not p.ready and not p.terminating]
+    late = [p.created + view.spec.engine.startup_seconds + 1 for p in waiting]
+    return [*late, *(p.created + LOST_SECONDS for p in waiting if p.unschedulable)]
 
 
 def _trial_moments(view: Scene, status: Status) -> list[float]:
@@ -152,8 +144,10 @@ def _trial_moments(view: Scene, status: Status) -> list[float]:
     if trial is None or spec is None:
         return []
     moments = [seconds(trial.start_time) + spec.trial.total_deadline_seconds]
+    if trial.state is TrialState.WAITING_FOR_SLOT:
+        moments.append(view.now + _SLOT_SECONDS)
     if trial.unschedulable_time is not None:
-        moments.append(seconds(trial.unschedulable_time) + 121)
+        moments.append(seconds(trial.unschedulable_time) + CAPACITY_SECONDS)
     if trial.ready_time is not None:
         moments.append(seconds(trial.ready_time) + spec.trial.warmup)
     return moments

@@ -16,8 +16,10 @@ class Roles:
 
 
 def needed(roles: Roles) -> int:
-    """The fewest replicas with which a trial can borrow: one pod each for serving, baseline and trial."""
-    return 2 if roles.serving == roles.baseline else 3
+    """The fewest replicas with which a trial can borrow: one serves beside the baseline's and the trial's
+    pods; where the baseline serves it is one arm."""
+    beside = 0 if roles.serving == roles.baseline else roles.baseline_replicas
+    return 1 + beside + roles.trial_replicas
 
 
 def allocate(replicas: int, roles: Roles) -> Mapping[str, int]:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from specdeploy.api.names import BASELINE
-from specdeploy.api.reasons import Reason, TrialState
-from specdeploy.api.status import Status, TrialStatus, instant
+from specdeploy.api.reasons import Outcome, Reason, TrialState
+from specdeploy.api.status import Status, TrialStatus, instant, seconds
 from specdeploy.engine.revision import RENDER_VERSION, Template
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
-from specdeploy.rollout.endings import roles_of
-from specdeploy.rollout.scene import Scene
+from specdeploy.rollout.scene import Scene, roles_of
 from specdeploy.rollout.serving import succession
 from specdeploy.rollout.verdicts import attempts, quarantined
 
@@ -78,6 +77,17 @@ def _too_few(scene: Scene, status: Status) -> Hold | None:
     return Hold("TooFewReplicas", text, TrialState.WAITING_FOR_CAPACITY)
 
 
+def _no_room(scene: Scene, status: Status) -> Hold | None:
+    """A node that did not take the last trial's pod takes no other's either: the slot is given back."""
+    newest = next(iter(status.verdicts or []), None)
+    if newest is None or newest.outcome is not Outcome.NO_CAPACITY or newest.retry_time is None:
+        return None
+    if scene.now >= seconds(newest.retry_time):
+        return None
+    text = f"no node took the last trial's pod; tried again at {newest.retry_time}"
+    return Hold("NoCapacity", text, TrialState.WAITING_FOR_CAPACITY)
+
+
 def _unsteady(scene: Scene, status: Status) -> Hold | None:
     """A pod is borrowed only from a fleet that is whole: every pod that serves is ready."""
     roles = roles_of(scene, status, None)
@@ -110,6 +120,7 @@ HOLDS: tuple[Callable[[Scene, Status], Hold | None], ...] = (
     _none_left,
     _paused,
     _too_few,
+    _no_room,
     _unsteady,
     _no_slot,
 )
@@ -128,7 +139,9 @@ def choose(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
         return status.model_copy(update={"trial": None}), ()
     if held is not None and held.state is not None:
         return status.model_copy(update={"trial": _waiting(scene, status, template, held)}), ()
-    status = _level_renderers(scene, status)
+    levelled = _level_renderers(scene, status)
+    if levelled is not None:
+        return levelled
     trial = _fresh(scene, status, template, TrialState.STARTING)
     text = f"{template.drafter} is on trial (attempt {trial.attempt}): a pod is borrowed for it"
     return status.model_copy(update={"trial": trial}), (Event("Normal", "TrialStarted", text),)
@@ -155,17 +168,19 @@ def _fresh(scene: Scene, status: Status, template: Template, state: TrialState) 
     )
 
 
-def _level_renderers(scene: Scene, status: Status) -> Status:
+def _level_renderers(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]] | None:
     """Both arms must be rendered alike, or the judge would blame the drafter for a new flag: a baseline
-    from an older renderer is refreshed first; what serves is left alone."""
-    if status.baseline is None or scene.arms is None or status.serving is None:
-        return status
-    existing = scene.deployment(status.baseline.template)
-    if existing is None or existing.render_version == RENDER_VERSION:
-        return status
-    wanted = scene.arms.baseline
-    if status.serving.name == BASELINE and scene.replicas < 3:
-        return status  # no room for a baseline beside the one that serves
-    return status.model_copy(
-        update={"baseline": status.baseline.model_copy(update={"template": wanted.hash})}
-    )
+    from another renderer is refreshed before a trial starts. A drafter that serves is left alone.
+    None: they are alike."""
+    arm, serving = status.baseline, status.serving
+    existing = scene.deployment(arm.template) if arm is not None else None
+    if arm is None or serving is None or scene.arms is None or existing is None:
+        return None
+    if existing.render_version == RENDER_VERSION:
+        return None
+    wanted = scene.arms.baseline.hash
+    update: dict[str, object] = {"trial": None, "baseline": arm.model_copy(update={"template": wanted})}
+    if serving.name == BASELINE:
+        update["serving"] = serving.model_copy(update={"template": wanted})
+    text = "before the next trial the baseline is rendered anew, as the trial will be: pod by pod"
+    return status.model_copy(update=update), (Event("Normal", "BaselineRefreshed", text),)

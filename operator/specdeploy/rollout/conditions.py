@@ -6,22 +6,39 @@ from typing import Literal
 
 from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import Reason
-from specdeploy.api.status import Condition, Status, instant
+from specdeploy.api.status import Condition, Status, instant, seconds
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Pod
-from specdeploy.rollout.scene import ON_STAGE, Scene
+from specdeploy.rollout.scene import Scene, staged
 from specdeploy.rollout.trial import settled
 
 Verdict = tuple[Literal["True", "False", "Unknown"], str, str]
-_LONGEST = 2000
+_LONGEST = 400
+# A pod given back after a trial is made within this time of the trial's end, and may wait this long for the
+# old one to be gone, before the capacity counts as lost. In seconds.
+_GIVEN_BACK = 60.0
+LOST_SECONDS = 120.0
 
 
 def serving_pods(scene: Scene, status: Status) -> tuple[Pod, ...]:
     """Pods of every arm but the trial's: what must keep serving."""
-    trial = status.trial
-    staged = trial.template if trial is not None and trial.state in ON_STAGE else None
-    return tuple(p for p in scene.seen.pods if p.template != staged and not p.terminating)
+    on_trial = staged(status)
+    return tuple(p for p in scene.seen.pods if p.template != on_trial and not p.terminating)
+
+
+def lost_pods(scene: Scene, status: Status) -> tuple[Pod, ...]:
+    """Serving pods that find no room any more where a trial had borrowed it, the trial's pod being gone."""
+    ended = [seconds(v.time) for v in status.verdicts or []]
+    if any(p.terminating for p in scene.seen.pods):
+        return ()
+    return tuple(
+        p
+        for p in serving_pods(scene, status)
+        if p.unschedulable is not None
+        and scene.now - p.created >= LOST_SECONDS
+        and any(-1 <= p.created - end <= _GIVEN_BACK for end in ended)
+    )
 
 
 def ready(scene: Scene, status: Status) -> Verdict:
@@ -65,8 +82,8 @@ def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
     stuck = next((p for p in pods if p.unschedulable), None)
     if stuck is not None:
         words = scene.seen.missing_label or f"pod {stuck.name}: {stuck.unschedulable}"
-        lost = Reason.CAPACITY_LOST if status.verdicts else Reason.UNSCHEDULABLE
-        return lost, f"{count}; {words}"
+        lost = lost_pods(scene, status)
+        return Reason.CAPACITY_LOST if lost else Reason.UNSCHEDULABLE, f"{count}; {words}"
     if any(p.started for p in pods if not p.ready):
         return Reason.TOO_FEW_READY, f"{count}; pods that were ready are not"
     return Reason.STARTING, f"{count}; engines load"
@@ -75,10 +92,17 @@ def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
 def available(scene: Scene, status: Status) -> Verdict:
     """At least one pod answers clients; capacity lost to a trial is named."""
     up = sum(p.ready for p in scene.seen.pods if not p.terminating)
-    if up:
-        return "True", Reason.SERVING, f"{up} pods answer"
     if scene.replicas == 0:
         return "False", Reason.SCALED_TO_ZERO, "replicas is 0"
+    lost = lost_pods(scene, status)
+    if lost:
+        text = (
+            f"{up} pods answer; pod {lost[0].name}, given back after a trial, finds no node: "
+            f"{lost[0].unschedulable}; no further trial until it does"
+        )
+        return "False", Reason.CAPACITY_LOST, text
+    if up:
+        return "True", Reason.SERVING, f"{up} pods answer"
     return "False", *_lack(scene, status, "no pod answers")
 
 
@@ -86,7 +110,10 @@ def progressing(scene: Scene, status: Status) -> Verdict:
     """A rollout or a promotion moves pods."""
     if status.serving is None or settled(scene, status):
         return "False", Reason.SETTLED, "every pod is where it should be"
-    return "True", Reason.ROLLING, f"pods move one by one; {status.serving.name} serves"
+    budget = scene.spec.engine.startup_seconds if scene.spec else 10**9
+    found = ailment([p for p in serving_pods(scene, status) if not p.ready], scene.now, budget)
+    stuck = f"; {found.message}" if found is not None else ""
+    return "True", Reason.ROLLING, f"pods move one by one; {status.serving.name} serves{stuck}"
 
 
 def trialing(scene: Scene, status: Status) -> Verdict:

@@ -1,24 +1,23 @@
 """What ends a trial besides its evidence: an ordered list of small checks, the first that speaks decides.
 
-Abort and deadline come first and depend on nothing that may be broken.
+The deadline comes first and depends on nothing that may be broken (an abort comes before all of it, see
+`advance`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus, seconds
-from specdeploy.engine.revision import Template
-from specdeploy.judge import TRIAL, expire
-from specdeploy.rollout.allocate import Roles, needed
+from specdeploy.judge import expire
+from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Ending
-from specdeploy.rollout.evidence import load, settings_of
+from specdeploy.rollout.evidence import load, settings_of, silent
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Pod
-from specdeploy.rollout.scene import ON_STAGE, Scene
-from specdeploy.rollout.verdicts import backoff
+from specdeploy.rollout.scene import Scene, roles_of
+from specdeploy.rollout.verdicts import INVALID_DRAFTER, backoff
 
 # How long the trial's pod may find no room, once what it borrowed is gone.
 CAPACITY_SECONDS = 120.0
@@ -27,13 +26,11 @@ STALL_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Case:
-    """A trial with what concerns it."""
+    """A trial that has pods of its own, with what concerns it."""
 
     scene: Scene
     status: Status
     trial: TrialStatus
-    template: Template | None
-    abort: bool = False
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -47,43 +44,26 @@ class Case:
 Check = Callable[[Case, Spec], Ending | None]
 
 
-def roles_of(scene: Scene, status: Status, trial: str | None) -> Roles | None:
-    """Who has which role; None before anything serves."""
-    if status.serving is None or status.baseline is None:
-        return None
-    spec = scene.spec
-    return Roles(
-        serving=status.serving.template,
-        baseline=status.baseline.template,
-        trial=trial,
-        baseline_replicas=spec.baseline.replicas if spec else 1,
-        trial_replicas=spec.trial.replicas if spec else 1,
-    )
-
-
-def aborted(case: Case, _: Spec) -> Ending | None:
-    """Somebody asked for it."""
-    if not case.abort:
-        return None
-    return Ending(Outcome.ABORTED, "AbortRequested", f"{case.trial.drafter} was aborted by annotation")
-
-
 def out_of_time(case: Case, spec: Spec) -> Ending | None:
-    """A quiet model does not hold a borrowed GPU for ever."""
-    if case.age < spec.trial.total_deadline_seconds or case.trial.state not in ON_STAGE:
+    """A quiet model does not hold a borrowed GPU for ever. What is proven by then waits for the end of a
+    pause."""
+    if case.age < spec.trial.total_deadline_seconds:
         return None
     settings = settings_of(case.scene, case.status, spec)
     verdict = expire(load(case.trial, settings)[0], settings)
+    outcome = Outcome(verdict.outcome.value)
+    if outcome is Outcome.PROMOTED and case.scene.paused:
+        return None
     text = (
-        f"{case.trial.drafter} ran out of time after {spec.trial.total_deadline_seconds} s in all "
+        f"{case.trial.drafter}, after {spec.trial.total_deadline_seconds} s in all "
         f"(trial.totalDeadlineSeconds): {verdict.message}"
     )
-    return Ending(Outcome(verdict.outcome.value), "TotalDeadline", text, verdict.numbers)
+    return Ending(outcome, "TotalDeadline", text, verdict.numbers)
 
 
 def superseded(case: Case, _: Spec) -> Ending | None:
     """The spec lists this revision no more, or in another shape."""
-    if case.template is not None and case.template.drafter != BASELINE:
+    if case.scene.wanted(case.trial.template) is not None:
         return None
     text = f"{case.trial.drafter} as it was on trial ({case.trial.revision}) is no longer listed"
     return Ending(Outcome.SUPERSEDED, "SpecChanged", text, retry_after=0.0)
@@ -92,7 +72,9 @@ def superseded(case: Case, _: Spec) -> Ending | None:
 def invalid(case: Case, _: Spec) -> Ending | None:
     """It can't run, as far as can be known without running it."""
     wrong = case.scene.drafters.get(case.trial.drafter)
-    return Ending(Outcome.INVALID, "InvalidDrafter", str(wrong[0])) if wrong else None
+    if not wrong:
+        return None
+    return Ending(Outcome.INVALID, INVALID_DRAFTER, f"{case.trial.drafter}: {wrong[0]}")
 
 
 def refused(case: Case, _: Spec) -> Ending | None:
@@ -107,38 +89,40 @@ def refused(case: Case, _: Spec) -> Ending | None:
 def too_few_replicas(case: Case, spec: Spec) -> Ending | None:
     """Scaled down under it. No judgement, no quarantine."""
     roles = roles_of(case.scene, case.status, case.trial.template)
-    if roles is None or spec.replicas >= needed(roles) or case.trial.state not in ON_STAGE:
+    if roles is None or spec.replicas >= needed(roles):
         return None
     text = (
-        f"{case.trial.drafter}: replicas fell to {spec.replicas} and a trial needs {needed(roles)}; "
+        f"{case.trial.drafter}: replicas is {spec.replicas} and a trial needs {needed(roles)}; "
         "it is tried again when there are enough"
     )
     return Ending(Outcome.ABORTED, "TooFewReplicas", text, retry_after=0.0)
 
 
 def unhealthy(case: Case, spec: Spec) -> Ending | None:
-    """Its engine can't run. The first refusal of a GPU whose old pod is still draining is forgiven."""
+    """Its engine can't run; or it could not be started for a reason that no drafter has, then it is tried
+    again."""
     found = ailment(case.pods, case.scene.now, spec.engine.startup_seconds)
-    if found is None or (found.free_memory and _first_refusal(case)):
+    if found is None:
         return None
-    return Ending(Outcome.UNHEALTHY, found.reason, f"{case.trial.drafter}: {found.message}")
-
-
-def _first_refusal(case: Case) -> bool:
-    return case.trial.ready_time is None and sum(p.restarts for p in case.pods) <= 1
+    if found.of_engine:
+        return Ending(Outcome.UNHEALTHY, found.reason, f"{case.trial.drafter}: {found.message}")
+    wait = backoff(case.trial.attempt)
+    text = f"{case.trial.drafter}: {found.message}; nothing is said of the drafter, again in {wait:.0f} s"
+    return Ending(Outcome.INCONCLUSIVE, found.reason, text, retry_after=wait)
 
 
 def stalled(case: Case, _: Spec) -> Ending | None:
-    """Requests run, no token comes, and /health says 200."""
-    window = case.scene.seen.window
-    for pod in window.arms.get(TRIAL, ()) if window else ():
-        if pod.seconds >= STALL_SECONDS and (pod.requests_running or 0) > 0 and pod.generation_tokens == 0:
-            text = (
-                f"{case.trial.drafter}: {pod.requests_running:.0f} requests ran for {pod.seconds:.0f} s "
-                f"without a token (pod {pod.pod}), although it calls itself healthy"
-            )
-            return Ending(Outcome.UNHEALTHY, "Stalled", text)
-    return None
+    """Requests run, no token comes, and /health says 200: so at the end of one window and, with no token
+    in between, at the end of a later one."""
+    since, pod = case.trial.stalled_time, silent(case.scene.seen.window)
+    if since is None or pod is None or case.scene.now - seconds(since) < STALL_SECONDS:
+        return None
+    text = (
+        f"{case.trial.drafter}: {pod.requests_running:.0f} requests ran for "
+        f"{case.scene.now - seconds(since):.0f} s without a token (pod {pod.pod}), although it calls itself "
+        "healthy"
+    )
+    return Ending(Outcome.UNHEALTHY, "Stalled", text)
 
 
 def no_capacity(case: Case, _: Spec) -> Ending | None:
@@ -153,7 +137,6 @@ def no_capacity(case: Case, _: Spec) -> Ending | None:
 
 
 ENDINGS: tuple[Check, ...] = (
-    aborted,
     out_of_time,
     superseded,
     invalid,

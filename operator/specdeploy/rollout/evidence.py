@@ -1,6 +1,5 @@
 """A trial's evidence: hands windows to the judge and keeps its state in status."""
 
-import math
 from dataclasses import dataclass
 
 from specdeploy.api.names import BASELINE
@@ -8,7 +7,9 @@ from specdeploy.api.reasons import Outcome
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant
 from specdeploy.judge import (
+    TRIAL,
     MalformedState,
+    PodWindow,
     Settings,
     TrialState,
     UnknownVersion,
@@ -19,6 +20,7 @@ from specdeploy.judge import (
     start,
     summary,
     unpack,
+    window_ratio,
 )
 from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.scene import Scene
@@ -81,23 +83,30 @@ def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
     if verdict is not None and scene.paused and verdict.outcome.value == Outcome.PROMOTED:
         verdict = None  # it keeps its proof and is promoted when the pause ends
     return Judged(
-        _noted(trial, window, before, after, scene.now),
+        _noted(trial, window, after, settings, scene.now),
         None if verdict is None else _ending(verdict, trial.drafter),
         () if lost is None else (lost,),
     )
 
 
+def silent(window: Window | None) -> PodWindow | None:
+    """A pod of the trial that gave no token in a window and held requests at its end."""
+    pods = window.arms.get(TRIAL, ()) if window else ()
+    return next((p for p in pods if (p.requests_running or 0) > 0 and p.generation_tokens == 0), None)
+
+
 def _noted(
-    trial: TrialStatus, window: Window, before: TrialState, after: TrialState, now: float
+    trial: TrialStatus, window: Window, after: TrialState, settings: Settings, now: float
 ) -> TrialStatus:
     numbers = summary(after)
-    recent = list(trial.recent or [])
-    if after.used > before.used:
-        recent = [*recent, round(1000 * math.exp(after.baseline.last_value))][-MAX_RECENT:]
+    raw = window_ratio(window, settings)
+    recent = [*(trial.recent or []), *([] if raw is None else [round(1000 * raw)])][-MAX_RECENT:]
+    stalled = (trial.stalled_time or instant(now)) if silent(window) else None
     return trial.model_copy(
         update={
             "evidence": pack(after),
             "last_window": window.index,
+            "stalled_time": stalled,
             "first_window_time": trial.first_window_time or instant(now - window.seconds),
             "measured_seconds": int(numbers.measured_seconds),
             "windows": numbers.windows_used,

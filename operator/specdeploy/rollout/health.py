@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from specdeploy.rollout.observation import Pod
 
-# Container states that no waiting mends.
+# Container states in which no engine ever starts. All arms have the same image, mounts and secrets: whatever
+# this is, it is not the drafter.
 _HOPELESS = frozenset(
     {
         "ImagePullBackOff",
@@ -19,23 +20,26 @@ _HOPELESS = frozenset(
 # vLLM ends its log with a pointer to the cause further up; these mark the cause (vllm-cpu.md).
 _CAUSES = ("validation error", "Value error", "error:", "Error:", "OutOfMemory", "out of memory")
 _EMPTY_PHRASES = ("See root cause above", "For further information visit")
-FREE_MEMORY = "Free memory on device"
+# vLLM's refusal of a GPU whose last user is still letting go of its memory.
+_FREE_MEMORY = "Free memory on device"
 _LONGEST_CAUSE = 300
 
 
 @dataclass(frozen=True)
 class Ailment:
-    """What is wrong with an engine: one word, and a sentence with its last words."""
+    """What is wrong with an engine: one word, and a sentence with its last words. `of_engine`: the engine
+    itself failed, so its configuration may be at fault; else it could not even be started."""
 
     reason: str
     message: str
-    free_memory: bool = False
+    of_engine: bool = True
 
 
 def ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | None:
     """The first thing that keeps one of these pods from serving for good; None while there is hope.
 
-    A pod that was drained, evicted or deleted is no ailment: it is replaced.
+    A pod that was drained, evicted or deleted is no ailment: it is replaced. A pod's first refusal of a GPU
+    whose old user is still draining is forgiven: the kubelet starts it again.
     """
     for pod in pods:
         found = _crashed(pod) or _hopeless(pod) or _late(pod, now, startup_seconds)
@@ -45,54 +49,41 @@ def ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | 
 
 
 def _crashed(pod: Pod) -> Ailment | None:
-    if pod.exit is None:
+    if pod.exit is None or (pod.restarts <= 1 and _FREE_MEMORY in pod.exit.message):
         return None
     words = cause(pod.exit.message)
     tail = f': "{words}"' if words else ""
-    free_memory = FREE_MEMORY in pod.exit.message
     if pod.exit.reason == "OOMKilled":
-        return Ailment("OOMKilled", f"its engine was killed for memory (pod {pod.name}){tail}", free_memory)
+        return Ailment("OOMKilled", f"its engine was killed for memory (pod {pod.name}){tail}")
     if pod.exit.code == 0:
-        return Ailment(
-            "EngineDied", f"its engine died and the server left with code 0 (pod {pod.name}){tail}"
-        )
+        return Ailment("EngineDied", f"its engine died, the server left with code 0 (pod {pod.name}){tail}")
     reason = "BadConfig" if pod.exit.code == 2 else "Crashed"
-    text = f"its engine exited with code {pod.exit.code} (pod {pod.name}, {_times(pod.restarts)}){tail}"
-    return Ailment(reason, text, free_memory)
+    return Ailment(reason, f"its engine exited with code {pod.exit.code} (pod {pod.name}){tail}")
 
 
 def _hopeless(pod: Pod) -> Ailment | None:
     if pod.waiting is None or pod.waiting[0] not in _HOPELESS:
         return None
     reason, message = pod.waiting
-    return Ailment(
-        reason, f"its container can't start (pod {pod.name}): {reason}: {message[:_LONGEST_CAUSE]}"
-    )
+    text = f"a container can't start (pod {pod.name}): {reason}: {message[:_LONGEST_CAUSE]}"
+    return Ailment(reason, text, of_engine=False)
 
 
 def _late(pod: Pod, now: float, startup_seconds: int) -> Ailment | None:
     if pod.ready or pod.started or pod.node is None:
         return None
-    age = now - pod.created
-    if age <= startup_seconds:
+    if now - pod.created <= startup_seconds:
         return None
-    return Ailment(
-        "NeverReady",
-        f"its engine was not ready {age:.0f} s after its start (pod {pod.name}); "
-        f"engine.startupSeconds is {startup_seconds}",
-    )
-
-
-def _times(restarts: int) -> str:
-    return "restarted once" if restarts == 1 else f"restarted {restarts} times"
+    text = f"its engine was not ready within engine.startupSeconds, {startup_seconds} s (pod {pod.name})"
+    return Ailment("NeverReady", text)
 
 
 def cause(message: str) -> str:
-    """The line of a termination message that says most, shortened."""
+    """The line of a termination message that says most, shortened; "" for an empty message."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     useful = [line for line in lines if not any(phrase in line for phrase in _EMPTY_PHRASES)]
     chosen = _marked(useful) or (useful or lines or [""])[-1]
-    return chosen if len(chosen) <= _LONGEST_CAUSE else "..." + chosen[-_LONGEST_CAUSE:]
+    return chosen if len(chosen) <= _LONGEST_CAUSE else chosen[:_LONGEST_CAUSE] + "..."
 
 
 def _marked(lines: Sequence[str]) -> str:

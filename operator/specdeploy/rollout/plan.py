@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.status import Status
 from specdeploy.engine.revision import Template
-from specdeploy.rollout.allocate import allocate
-from specdeploy.rollout.endings import roles_of
-from specdeploy.rollout.observation import Deployment, Observation
-from specdeploy.rollout.scene import ON_STAGE, Scene
+from specdeploy.rollout.observation import Deployment, Observation, Pod
+from specdeploy.rollout.scene import Scene, staged, wanted_counts
 from specdeploy.rollout.scene import scene as read
 
 
@@ -31,14 +29,6 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-def wanted_counts(scene: Scene, status: Status) -> Mapping[str, int]:
-    """Pods per template in the end, by what is stored."""
-    trial = status.trial
-    staged = trial.template if trial is not None and trial.state in ON_STAGE else None
-    roles = roles_of(scene, status, staged)
-    return {} if roles is None else allocate(scene.replicas, roles)
-
-
 def plan(seen: Observation, status: Status) -> Plan:
     """What to do to the children now. Nothing before anything serves."""
     now = read(seen, status)
@@ -46,56 +36,76 @@ def plan(seen: Observation, status: Status) -> Plan:
     if not wanted:
         return Plan()
     counts = _next_counts(now, status, wanted)
-    trial = status.trial
-    staged = trial.template if trial is not None and trial.state in ON_STAGE else None
-    available = max(0, sum(n for t, n in wanted.items() if t != staged) - 1)
     existing = {d.template: d for d in now.ours}
-    missing = [t for t in wanted if t not in existing]
-    create = tuple((t, counts.get(h, 0)) for h in missing if (t := now.buildable(h)) is not None)
+    known = {d.template for d in seen.deployments if d.ours}  # those on their way out keep their name
+    missing = [t for h in wanted if h not in known and (t := now.buildable(h)) is not None]
     scale = tuple((d, counts[t]) for t, d in existing.items() if counts[t] != d.replicas)
-    return Plan(create, scale, _leftovers(now, status, wanted), available, _drift(scale))
+    return Plan(
+        create=tuple((t, counts.get(t.hash, 0)) for t in missing),
+        scale=scale,
+        delete=_leftovers(now, status, wanted),
+        available=max(0, sum(n for t, n in wanted.items() if t != staged(status)) - 1),
+        notes=_drift(scale),
+    )
 
 
 def _next_counts(scene: Scene, status: Status, wanted: Mapping[str, int]) -> dict[str, int]:
     counts = {d.template: d.replicas for d in scene.ours}
     counts.update({t: 0 for t in wanted if t not in counts and scene.buildable(t) is not None})
     _drop_at_once(scene, status, wanted, counts)
-    _drop_one(scene, wanted, counts)
+    if _may_move(scene, status):
+        _drop_idle(scene, wanted, counts)
+        _drop_one(scene, wanted, counts)
     _raise(scene, wanted, counts)
     return counts
 
 
+def _may_move(scene: Scene, status: Status) -> bool:
+    """While the spec is invalid nothing moves but what `replicas` asks; a pause holds a promotion."""
+    promoting = status.trial is not None and status.trial.state is TrialState.PROMOTING
+    return scene.valid and not (scene.paused and promoting)
+
+
 def _surplus(template: str, wanted: Mapping[str, int], counts: Mapping[str, int]) -> int:
-    return counts[template] - wanted.get(template, 0)
+    return max(0, counts[template] - wanted.get(template, 0))
 
 
 def _drop_at_once(scene: Scene, status: Status, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
-    """What need not wait: a trial that is rolled back, and pods above `replicas`."""
+    """What need not wait: a trial that is rolled back, and pods above `replicas`.
+
+    A promotion that is reversed (it has a fallback) goes back pod by pod: its pods may be most of the fleet.
+    """
     trial = status.trial
-    if trial is not None and trial.state is TrialState.ROLLING_BACK and trial.template not in wanted:
-        counts.update({trial.template: 0} if trial.template in counts else {})
+    back = trial is not None and trial.state is TrialState.ROLLING_BACK and trial.fallback is None
+    if trial is not None and back and trial.template in counts and trial.template not in wanted:
+        counts[trial.template] = 0
     excess = sum(counts.values()) - scene.replicas
-    for template in sorted(counts, key=lambda t: (t in wanted, t)):
-        cut = min(max(excess, 0), max(0, _surplus(template, wanted, counts)))
+    for template in sorted(counts, key=lambda t: (len(_ready(scene, t)) > 0, t in wanted, t)):
+        cut = min(max(excess, 0), _surplus(template, wanted, counts))
         counts[template] -= cut
         excess -= cut
 
 
+def _drop_idle(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
+    """Pods that are too many and not ready serve nobody: they go first (a ReplicaSet picks them first)."""
+    for template in counts:
+        idle = len(scene.pods(template)) - len(_ready(scene, template))
+        counts[template] -= min(idle, _surplus(template, wanted, counts))
+
+
 def _drop_one(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
     """Take one pod from the template with the largest surplus, if the fleet is whole: every pod is there
-    and ready, none of them is on its way out. A pod that can't get ready goes first: it serves nobody."""
+    and ready, none of them is on its way out."""
     surplus = [t for t in counts if _surplus(t, wanted, counts) > 0]
-    if not surplus:
-        return
-    idle = [t for t in surplus if scene.pods(t) and not any(p.ready for p in scene.pods(t))]
-    whole = all(len(scene.pods(t)) == n for t, n in counts.items()) and all(
+    whole = all(len(_ready(scene, t)) == n for t, n in counts.items()) and all(
         p.ready and not p.terminating for p in scene.seen.pods
     )
-    for template in idle:
-        counts[template] -= _surplus(template, wanted, counts)
-    if not idle and whole:
-        most = max(surplus, key=lambda t: (_surplus(t, wanted, counts), t))
-        counts[most] -= 1
+    if surplus and whole:
+        counts[max(surplus, key=lambda t: (_surplus(t, wanted, counts), t))] -= 1
+
+
+def _ready(scene: Scene, template: str) -> tuple[Pod, ...]:
+    return tuple(p for p in scene.pods(template) if p.ready)
 
 
 def _raise(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
@@ -113,7 +123,9 @@ def _raise(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> N
 def _leftovers(scene: Scene, status: Status, wanted: Mapping[str, int]) -> tuple[Deployment, ...]:
     """Deployments that have no role and no pods left."""
     trial = status.trial
-    kept = set(wanted) | ({trial.template} if trial is not None else set())
+    kept = set(wanted)
+    if trial is not None:
+        kept |= {trial.template, trial.fallback.template if trial.fallback else trial.template}
     return tuple(
         d
         for d in scene.ours

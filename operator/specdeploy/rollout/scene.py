@@ -13,10 +13,13 @@ from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
 from specdeploy.engine.checks import check_drafters, check_spec
 from specdeploy.engine.revision import Arms, Template, templates
+from specdeploy.rollout.allocate import Roles, allocate
 from specdeploy.rollout.observation import Deployment, Observation, Pod
 
 # States in which the trial has pods of its own.
 ON_STAGE = frozenset({TrialState.STARTING, TrialState.WARMING_UP, TrialState.MEASURING})
+# The revision of a drafter that can't be read: it has none.
+UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class Scene:
         return known if known is not None else sum(d.replicas for d in self.ours)
 
     @property
+    def listed(self) -> frozenset[str]:
+        """Revisions that the spec gives now: their verdicts are kept."""
+        return frozenset({UNREADABLE, *(t.revision for t in self._known())})
+
+    @property
     def ours(self) -> tuple[Deployment, ...]:
         return tuple(d for d in self.seen.deployments if d.ours and not d.deleting)
 
@@ -71,17 +79,21 @@ class Scene:
 
     def by_revision(self, revision: str) -> Template | None:
         """The template that the spec gives a revision now; None when no drafter (nor the baseline) has it."""
-        if self.arms is None:
-            return None
-        known = (self.arms.baseline, *self.arms.drafters)
-        return next((t for t in known if t.revision == revision), None)
+        return next((t for t in self._known() if t.revision == revision), None)
 
     def buildable(self, template: str) -> Template | None:
         """The template of this hash, if the current spec still says how to build it."""
-        if self.arms is None:
-            return None
-        known = (self.arms.baseline, *self.arms.drafters)
-        return next((t for t in known if t.hash == template), None)
+        return next((t for t in self._known() if t.hash == template), None)
+
+    def wanted(self, template: str) -> Template | None:
+        """The spec's template behind a stored hash: the same one, or one of the same inputs whose Deployment
+        was rendered by another version of the operator. None: the spec wants this no more."""
+        existing = self.deployment(template)
+        shape = existing.shape if existing is not None else None
+        return next((t for t in self._known() if t.hash == template or t.shape == shape), None)
+
+    def _known(self) -> tuple[Template, ...]:
+        return () if self.arms is None else (self.arms.baseline, *self.arms.drafters)
 
 
 def scene(seen: Observation, status: Status) -> Scene:
@@ -91,8 +103,8 @@ def scene(seen: Observation, status: Status) -> Scene:
     findings = list(seen.reading.findings)
     if spec is None:
         return Scene(seen, None, image, None, tuple(findings))
-    findings += check_spec(spec)
-    wrong = dict(check_drafters(spec))
+    findings += check_spec(spec, image)
+    wrong = check_drafters(spec, image)
     for name, finding in seen.reading.drafters:
         wrong[name] = (*wrong.get(name, ()), finding)
     return Scene(seen, spec, image, templates(seen.name, spec, image), tuple(findings), wrong)
@@ -104,3 +116,29 @@ def _image(spec: Spec | None, status: Status, default: str) -> str:
         return spec.engine.image
     stored = status.engine.image if status.engine else None
     return stored or default
+
+
+def staged(status: Status) -> str | None:
+    """The template of the trial, while it has pods of its own."""
+    trial = status.trial
+    return trial.template if trial is not None and trial.state in ON_STAGE else None
+
+
+def roles_of(scene: Scene, status: Status, trial: str | None) -> Roles | None:
+    """Who has which role; None before anything serves."""
+    if status.serving is None or status.baseline is None:
+        return None
+    spec = scene.spec
+    return Roles(
+        serving=status.serving.template,
+        baseline=status.baseline.template,
+        trial=trial,
+        baseline_replicas=spec.baseline.replicas if spec else 1,
+        trial_replicas=spec.trial.replicas if spec else 1,
+    )
+
+
+def wanted_counts(scene: Scene, status: Status) -> Mapping[str, int]:
+    """Pods per template in the end, by what is stored."""
+    roles = roles_of(scene, status, staged(status))
+    return {} if roles is None else allocate(scene.replicas, roles)

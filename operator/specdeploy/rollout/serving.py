@@ -1,17 +1,20 @@
 """What serves and what it is compared with: follows the spec, keeps what runs, falls back to the proven."""
 
 from specdeploy.api.names import BASELINE
-from specdeploy.api.status import BaselineStatus, EngineStatus, Serving, Status, Verdict, instant
+from specdeploy.api.status import BaselineStatus, EngineStatus, Serving, Status, Verdict, instant, seconds
 from specdeploy.engine.revision import Arms, Template
+from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
-from specdeploy.rollout.scene import Scene
+from specdeploy.rollout.scene import Scene, roles_of
 from specdeploy.rollout.verdicts import best_runner_up, quarantined
 
+Told = tuple[Status, tuple[Event, ...]]
 
-def follow_spec(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
+
+def follow_spec(scene: Scene, status: Status) -> Told:
     """Let `serving` and `baseline` follow a valid spec. The spec always wins, but nothing that runs is
     restarted for the sake of a new renderer, and what serves on an older engine serves until its
-    successor is proven."""
+    successor has its verdict."""
     arms = scene.arms
     if arms is None or not scene.valid:
         return status, ()
@@ -19,12 +22,10 @@ def follow_spec(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]
     status, moved = _follow_baseline(scene, arms, status)
     serving = status.serving
     if serving is None:
-        return _serve_baseline(scene, arms, status), (
-            *moved,
-            _now_serving(BASELINE, "no drafter is proven yet"),
-        )
+        first = _now_serving(BASELINE, "no drafter is proven yet")
+        return _serve_baseline(scene, status), (*moved, first)
     if serving.name == BASELINE:
-        return (_serve_baseline(scene, arms, status) if moved else status), moved
+        return (_serve_baseline(scene, status) if moved else status), moved
     status, events = _follow_drafter(scene, status, serving)
     return status, (*moved, *events)
 
@@ -36,72 +37,72 @@ def _resolve_image(scene: Scene, status: Status) -> Status:
     return status.model_copy(update={"engine": EngineStatus(image=scene.image)})
 
 
-def current(scene: Scene, stored: str, wanted: Template) -> bool:
-    """Whether the stored template is what the spec wants: the same hash, or the same inputs rendered by
-    an older operator."""
-    if stored == wanted.hash:
-        return True
-    existing = scene.deployment(stored)
-    return existing is not None and existing.shape == wanted.shape
-
-
-def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> tuple[Status, tuple[Event, ...]]:
+def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> Told:
     wanted, stored = arms.baseline, status.baseline
-    if stored is not None and current(scene, stored.template, wanted):
+    if stored is not None and scene.wanted(stored.template) == wanted:
         return status, ()
-    same_engine = stored is not None and stored.revision == wanted.revision
-    trials = stored.trials if stored is not None and same_engine else 0
-    fresh = BaselineStatus(revision=wanted.revision, template=wanted.hash, trials=trials)
+    if stored is not None and stored.revision == wanted.revision:
+        fresh = stored.model_copy(update={"template": wanted.hash})
+        text = "pods get another shape: the baseline moves to it, pod by pod"
+    else:
+        fresh = BaselineStatus(revision=wanted.revision, template=wanted.hash, since=instant(scene.now))
+        text = "the engine changed: the baseline moves to it, pod by pod"
     status = status.model_copy(update={"baseline": fresh})
-    if stored is None:
-        return status, ()
-    what = "pods get another shape" if same_engine else "the engine changed"
-    text = f"{what}: the baseline moves from {stored.revision} to {wanted.revision}, pod by pod"
-    return status, (Event("Normal", "BaselineChanged", text),)
+    return status, () if stored is None else (Event("Normal", "BaselineChanged", text),)
 
 
-def _serve_baseline(scene: Scene, arms: Arms, status: Status) -> Status:
-    old = status.serving
+def _serve_baseline(scene: Scene, status: Status) -> Status:
+    """The status in which the baseline arm serves; it must be set."""
+    old, arm = status.serving, status.baseline
+    if arm is None:
+        return status
     since = old.since if old is not None and old.name == BASELINE else instant(scene.now)
     serving = Serving(
-        name=BASELINE,
-        revision=arms.baseline.revision,
-        template=arms.baseline.hash,
-        since=since,
-        summary="1.00x",
+        name=BASELINE, revision=arm.revision, template=arm.template, since=since, summary="1.00x"
     )
     return status.model_copy(update={"serving": serving})
 
 
-def _follow_drafter(scene: Scene, status: Status, serving: Serving) -> tuple[Status, tuple[Event, ...]]:
+def _follow_drafter(scene: Scene, status: Status, serving: Serving) -> Told:
     wanted = scene.by_revision(serving.revision)
-    if wanted is not None and wanted.drafter == BASELINE:
-        wanted = None
     if wanted is not None and not scene.drafters.get(wanted.drafter):
-        if current(scene, serving.template, wanted) and serving.name == wanted.drafter:
+        if scene.wanted(serving.template) == wanted:
             return status, ()
         text = f"{wanted.drafter} keeps its verdict and moves to a new pod shape, pod by pod"
         moved = serving.model_copy(update={"template": wanted.hash, "name": wanted.drafter})
         return status.model_copy(update={"serving": moved}), (Event("Normal", "ShapeChanged", text),)
     if succession(scene, status) is not None and scene.deployment(serving.template) is not None:
-        return status, ()  # it serves on its old engine until its successor has a verdict
-    why = f"{serving.name} as it served is no longer listed"
-    return fall_back(scene, status, why)
+        return status, ()
+    listed = scene.drafter(serving.name) is not None
+    why = "is not proven on the engine that the spec asks for" if listed else "is no longer listed"
+    return fall_back(scene, status, f"{serving.name} {why}")
 
 
 def succession(scene: Scene, status: Status) -> Template | None:
     """The template that is to prove itself in place of a serving drafter whose engine the spec has
-    changed: the listed drafter of the same name, unless it has its verdict already."""
+    changed: the listed drafter of the same name, while it has no verdict, has room for its trial, and
+    its time is not up."""
     serving = status.serving
     if serving is None or serving.name == BASELINE or scene.by_revision(serving.revision) is not None:
         return None
     heir = scene.drafter(serving.name)
     if heir is None or scene.drafters.get(heir.drafter) or quarantined(status, heir, scene.now):
         return None
+    roles = roles_of(scene, status, heir.hash)
+    if roles is None or scene.replicas < needed(roles) or scene.now >= succession_end(scene, status):
+        return None
     return heir
 
 
-def fall_back(scene: Scene, status: Status, why: str) -> tuple[Status, tuple[Event, ...]]:
+def succession_end(scene: Scene, status: Status) -> float:
+    """When what serves on an old engine makes way, proven or not: after a start-up and one deadline."""
+    spec, baseline = scene.spec, status.baseline
+    if spec is None or baseline is None:
+        return scene.now
+    return seconds(baseline.since) + spec.engine.startup_seconds + spec.trial.total_deadline_seconds
+
+
+def fall_back(scene: Scene, status: Status, why: str) -> Told:
     """Serve the best runner-up that still applies, else the baseline."""
     if scene.arms is None:
         return status, ()
@@ -109,7 +110,7 @@ def fall_back(scene: Scene, status: Status, why: str) -> tuple[Status, tuple[Eve
     listed = [t for t in scene.arms.drafters if t.revision != failed and not scene.drafters.get(t.drafter)]
     found = best_runner_up(status, listed)
     if found is None:
-        return _serve_baseline(scene, scene.arms, status), (_now_serving(BASELINE, why),)
+        return _serve_baseline(scene, status), (_now_serving(BASELINE, why),)
     template, verdict = found
     serving = proven(template, verdict, scene.now)
     return status.model_copy(update={"serving": serving}), (_now_serving(template.drafter, why),)

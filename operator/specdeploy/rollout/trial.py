@@ -10,12 +10,11 @@ from specdeploy.api.status import Serving, Status, TrialStatus, Verdict, instant
 from specdeploy.engine.revision import Template
 from specdeploy.rollout.candidates import choose
 from specdeploy.rollout.decision import Ending, Event
-from specdeploy.rollout.endings import Case, ending_of, roles_of
+from specdeploy.rollout.endings import Case, ending_of
 from specdeploy.rollout.evidence import judge_window
 from specdeploy.rollout.health import ailment
-from specdeploy.rollout.plan import wanted_counts
-from specdeploy.rollout.scene import Scene
-from specdeploy.rollout.serving import fall_back, proven
+from specdeploy.rollout.scene import Scene, wanted_counts
+from specdeploy.rollout.serving import fall_back, follow_spec, proven
 from specdeploy.rollout.verdicts import record, verdict_of
 
 _WAITING = frozenset({TrialState.WAITING_FOR_SLOT, TrialState.WAITING_FOR_CAPACITY})
@@ -25,48 +24,56 @@ _CALM = frozenset({Outcome.PROMOTED, Outcome.RUNNER_UP, Outcome.SUPERSEDED, Outc
 Told = tuple[Status, tuple[Event, ...]]
 
 
-def step_trial(scene: Scene, status: Status, *, abort: bool) -> Told:
-    """The trial's next status. While the spec is invalid only an abort and the total deadline act."""
+def step_trial(scene: Scene, status: Status) -> Told:
+    """The trial's next status. While the spec is invalid only the total deadline acts."""
     trial = status.trial
-    if trial is None:
+    if trial is None or trial.state in _WAITING:
         return choose(scene, status)
     if trial.state is TrialState.PROMOTING:
         return _promoting(scene, status, trial)
     if trial.state is TrialState.ROLLING_BACK:
         return _rolling_back(scene, status, trial)
-    if trial.state in _WAITING and not abort:
-        return choose(scene, status)
-    return _on_stage(scene, status, trial, abort=abort)
+    return _on_stage(scene, status, trial)
 
 
-def _on_stage(scene: Scene, status: Status, trial: TrialStatus, *, abort: bool) -> Told:
+def abort(scene: Scene, status: Status, drafter: str | None) -> tuple[Status, tuple[Event, ...], str]:
+    """End the trial because somebody asked for it; the last value says what came of it. A drafter that is
+    proven and takes over is no trial any more."""
+    trial = status.trial
+    if trial is None or trial.state is TrialState.ROLLING_BACK or drafter not in (None, trial.drafter):
+        return status, (), "nothing to abort"
+    if trial.state is TrialState.PROMOTING:
+        return status, (), f"nothing to abort: {trial.drafter} is proven and takes over"
+    text = f"{trial.drafter} was aborted by annotation; it is not tried again until a retry"
+    status, events = end(scene, status, trial, Ending(Outcome.ABORTED, "AbortRequested", text))
+    return status, events, f"the trial of {trial.drafter} ends"
+
+
+def _on_stage(scene: Scene, status: Status, trial: TrialStatus) -> Told:
     spec = scene.spec
-    case = Case(scene, status, trial, scene.buildable(trial.template), abort=abort)
-    if spec is None or scene.findings:
-        return _frozen(case, spec)
-    ending = ending_of(case, spec)
+    if spec is None or not scene.valid:
+        return _frozen(scene, status, trial)
+    ending = ending_of(Case(scene, status, trial), spec)
     if ending is not None:
         return end(scene, status, trial, ending)
     if trial.state is TrialState.STARTING:
-        return _starting(scene, status, spec, trial)
+        return _starting(scene, status, trial)
     judged = judge_window(scene, status, spec, trial)
     status = _count_trial(status, before=trial, after=judged.trial)
     if judged.ending is not None:
         status, events = end(scene, status, judged.trial, judged.ending)
         return status, (*judged.events, *events)
-    moved = _measured(scene, spec, judged.trial)
+    moved = _measured(scene, status, spec, judged.trial)
     return status.model_copy(update={"trial": moved}), judged.events
 
 
-def _frozen(case: Case, spec: Spec | None) -> Told:
-    """With an invalid spec no trial advances; what somebody asks for still happens."""
-    if case.abort:
-        text = f"{case.trial.drafter} was aborted by annotation"
-        return end(case.scene, case.status, case.trial, Ending(Outcome.ABORTED, "AbortRequested", text))
-    if spec is not None and case.age >= spec.trial.total_deadline_seconds:
-        text = f"{case.trial.drafter} was undecided at trial.totalDeadlineSeconds; the spec is invalid"
-        return end(case.scene, case.status, case.trial, Ending(Outcome.INCONCLUSIVE, "TotalDeadline", text))
-    return case.status, ()
+def _frozen(scene: Scene, status: Status, trial: TrialStatus) -> Told:
+    """With an invalid spec no trial advances, but none holds its pod for ever."""
+    spec = scene.spec
+    if spec is None or scene.now - seconds(trial.start_time) < spec.trial.total_deadline_seconds:
+        return status, ()
+    text = f"{trial.drafter} was undecided at trial.totalDeadlineSeconds; the spec is invalid"
+    return end(scene, status, trial, Ending(Outcome.INCONCLUSIVE, "TotalDeadline", text))
 
 
 def _count_trial(status: Status, *, before: TrialStatus, after: TrialStatus) -> Status:
@@ -77,17 +84,21 @@ def _count_trial(status: Status, *, before: TrialStatus, after: TrialStatus) -> 
     return status.model_copy(update={"baseline": baseline.model_copy(update={"trials": baseline.trials + 1})})
 
 
-def _starting(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> Told:
+def _whole(scene: Scene, status: Status, trial: TrialStatus) -> bool:
+    """Whether all of the trial's pods are there and ready."""
     pods = scene.pods(trial.template)
-    roles = roles_of(scene, status, trial.template)
-    wanted = min(spec.trial.replicas, spec.replicas)
-    if roles is not None and len(pods) >= min(1, wanted) and all(p.ready for p in pods):
-        ready = max((p.ready_since or scene.now for p in pods), default=scene.now)
-        update = {"ready_time": instant(ready), "unschedulable_time": None, "reason": None}
-        text = f"{trial.drafter} is ready after {scene.now - seconds(trial.start_time):.0f} s and warms up"
-        warm = _to(trial, TrialState.WARMING_UP, scene.now).model_copy(update=update)
-        return status.model_copy(update={"trial": warm}), (Event("Normal", "TrialReady", text),)
-    return status.model_copy(update={"trial": _room(scene, trial)}), ()
+    asked = wanted_counts(scene, status).get(trial.template, 0)
+    return len(pods) >= max(1, asked) and all(p.ready for p in pods)
+
+
+def _starting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
+    if not _whole(scene, status, trial):
+        return status.model_copy(update={"trial": _room(scene, trial)}), ()
+    ready = max(p.ready_since or scene.now for p in scene.pods(trial.template))
+    update = {"ready_time": instant(ready), "unschedulable_time": None, "reason": None}
+    text = f"{trial.drafter} is ready after {scene.now - seconds(trial.start_time):.0f} s and warms up"
+    warm = _to(trial, TrialState.WARMING_UP, scene.now).model_copy(update=update)
+    return status.model_copy(update={"trial": warm}), (Event("Normal", "TrialReady", text),)
 
 
 def _room(scene: Scene, trial: TrialStatus) -> TrialStatus:
@@ -100,11 +111,10 @@ def _room(scene: Scene, trial: TrialStatus) -> TrialStatus:
     )
 
 
-def _measured(scene: Scene, spec: Spec, trial: TrialStatus) -> TrialStatus:
-    pods = scene.pods(trial.template)
-    if not pods or not all(p.ready for p in pods):
-        return trial.model_copy(update={"reason": "PodReplaced"})  # evidence is kept, windows pause
-    trial = trial.model_copy(update={"reason": None})
+def _measured(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> TrialStatus:
+    if not _whole(scene, status, trial):
+        return _room(scene, trial).model_copy(update={"reason": "PodReplaced"})
+    trial = trial.model_copy(update={"reason": None, "unschedulable_time": None})
     warm = seconds(trial.ready_time or trial.start_time) + spec.trial.warmup <= scene.now
     if trial.state is TrialState.WARMING_UP and (warm or trial.windows):
         return _to(trial, TrialState.MEASURING, scene.now)
@@ -117,34 +127,43 @@ def _to(trial: TrialStatus, state: TrialState, now: float) -> TrialStatus:
 
 def end(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Told:
     """Write the verdict, and set what follows in motion: promotion, or the way back by one write."""
-    template = scene.buildable(trial.template) or Template(
+    template = Template(
         drafter=trial.drafter, config=None, revision=trial.revision, shape="", hash=trial.template
     )
-    verdict = verdict_of(template, trial.attempt, ending, scene.now)
-    status = record(status, verdict, listed(scene))
+    verdict = verdict_of(template, trial.attempt, ending, scene.now, trial.recent)
+    status = record(status, verdict, scene.listed)
     event = Event("Normal" if ending.outcome in _CALM else "Warning", ending.outcome.value, ending.message)
     if ending.outcome is Outcome.PROMOTED:
         return _promote(scene, status, trial, template, verdict), (event,)
-    status = _succeed(scene, status, template)
-    state = None if trial.state in _WAITING else _to(trial, TrialState.ROLLING_BACK, scene.now)
-    return status.model_copy(update={"trial": state}), (event,)
-
-
-def listed(scene: Scene) -> set[str]:
-    """Revisions that the spec gives now: their verdicts are kept."""
-    if scene.arms is None:
-        return set()
-    return {scene.arms.baseline.revision, *(t.revision for t in scene.arms.drafters)}
+    waiting = trial.state in _WAITING
+    over = None if waiting else _to(trial, TrialState.ROLLING_BACK, scene.now)
+    status = status.model_copy(update={"trial": over})
+    # What serves on an engine that the spec has left may have lost its heir just now.
+    status, followed = follow_spec(scene, status)
+    return status, (event, *followed)
 
 
 def _promote(
     scene: Scene, status: Status, trial: TrialStatus, template: Template, verdict: Verdict
 ) -> Status:
-    old = status.serving
-    moved = _to(trial, TrialState.PROMOTING, scene.now).model_copy(update={"fallback": old})
-    return _demote(status, old).model_copy(
-        update={"serving": proven(template, verdict, scene.now), "trial": moved}
-    )
+    moved = _to(trial, TrialState.PROMOTING, scene.now).model_copy(update={"fallback": status.serving})
+    return status.model_copy(update={"serving": proven(template, verdict, scene.now), "trial": moved})
+
+
+def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
+    serving, spec = status.serving, scene.spec
+    if serving is None or serving.revision != trial.revision:  # the spec has taken it out in between
+        return status.model_copy(update={"trial": _to(trial, TrialState.ROLLING_BACK, scene.now)}), ()
+    pods = scene.pods(serving.template)
+    found = ailment(pods, scene.now, spec.engine.startup_seconds) if spec else None
+    if found is not None and found.of_engine:
+        text = f"{serving.name} while it took over: {found.message}"
+        return _reverse(scene, status, trial, Ending(Outcome.UNHEALTHY, found.reason, text))
+    if not settled(scene, status):
+        return status, ()
+    text = f"{serving.name} serves with every pod ({serving.summary})"
+    status = _demote(status, trial.fallback).model_copy(update={"trial": None})
+    return status, (Event("Normal", "PromotionComplete", text),)
 
 
 def _demote(status: Status, old: Serving | None) -> Status:
@@ -160,42 +179,17 @@ def _demote(status: Status, old: Serving | None) -> Status:
     return status.model_copy(update={"verdicts": verdicts or None})
 
 
-def _succeed(scene: Scene, status: Status, failed: Template) -> Status:
-    """The heir of a drafter that serves on an old engine has failed: the new baseline takes over."""
-    serving = status.serving
-    old = serving is not None and serving.name != BASELINE and scene.by_revision(serving.revision) is None
-    if not old or serving is None or serving.name != failed.drafter:
-        return status
-    status, _ = fall_back(scene, status, f"{failed.drafter} is not proven on the new engine")
-    return status
-
-
-def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
-    spec = scene.spec
-    pods = scene.pods(trial.template)
-    found = ailment(pods, scene.now, spec.engine.startup_seconds) if spec else None
-    if found is not None:
-        return _reverse(scene, status, trial, Ending(Outcome.UNHEALTHY, found.reason, found.message))
-    if settled(scene, status):
-        held = status.serving.summary if status.serving else ""
-        text = f"{trial.drafter} serves with every pod ({held})"
-        return status.model_copy(update={"trial": None}), (Event("Normal", "PromotionComplete", text),)
-    return status, ()
-
-
 def _reverse(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Told:
-    """A promotion whose pods fail goes back to what served before."""
+    """A promotion whose pods fail goes back to what served before, pod by pod."""
     back = trial.fallback
-    usable = back is not None and (
-        scene.deployment(back.template) is not None or scene.buildable(back.template) is not None
-    )
-    if usable:
+    why = f"{trial.drafter} failed while it took over"
+    if back is not None and (scene.deployment(back.template) or scene.buildable(back.template)):
         status = status.model_copy(update={"serving": back})
+        moved: tuple[Event, ...] = (Event("Normal", "NowServing", f"{back.name} serves: {why}"),)
     else:
-        status, _ = fall_back(scene, status, f"{trial.drafter} failed while it took over")
-    trial = trial.model_copy(update={"fallback": None})
-    ending = Ending(ending.outcome, ending.reason, f"{trial.drafter} while it took over: {ending.message}")
-    return end(scene, status, trial, ending)
+        status, moved = fall_back(scene, status, why)
+    status, told = end(scene, status, trial, ending)
+    return status, (*told, *moved)
 
 
 def _rolling_back(scene: Scene, status: Status, trial: TrialStatus) -> Told:

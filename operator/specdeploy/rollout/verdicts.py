@@ -6,8 +6,17 @@ Verdicts of revisions that the spec still lists are never evicted: evicting one 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import QUARANTINED, Outcome
-from specdeploy.api.status import MAX_SENTENCES, MAX_VERDICTS, Status, Verdict, instant, seconds
+from specdeploy.api.status import (
+    MAX_PICTURES,
+    MAX_SENTENCES,
+    MAX_VERDICTS,
+    Status,
+    Verdict,
+    instant,
+    seconds,
+)
 from specdeploy.engine.revision import RENDER_VERSION, Template
 from specdeploy.rollout.decision import Ending
 
@@ -16,7 +25,10 @@ _RENDERER_MATTERS = frozenset({Outcome.UNHEALTHY, Outcome.INVALID})
 # Waiting times before the same revision is tried again unasked: five minutes, doubling, six hours at most.
 _FIRST_RETRY = 300.0
 _LONGEST_RETRY = 21600.0
-_LONGEST_SENTENCE = 1000
+# Longer ones would push the status over its size; what is cut is the tail of an engine's last words.
+LONGEST_SENTENCE = 600
+# The reason of a verdict on a drafter that can't run as it is written.
+INVALID_DRAFTER = "InvalidDrafter"
 
 
 @dataclass(frozen=True)
@@ -38,9 +50,9 @@ def ratio(value: float | None) -> str | None:
 
 def figures(ending: Ending) -> Figures:
     """The figures of an ending."""
-    if ending.summary is None or not ending.summary.windows_used:
-        return Figures()
     s = ending.summary
+    if s is None:
+        return Figures()
     return Figures(ratio(s.ratio), ratio(s.lower), ratio(s.upper), s.windows_used)
 
 
@@ -49,8 +61,10 @@ def backoff(attempt: int) -> float:
     return min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(10, attempt - 1))
 
 
-def verdict_of(template: Template, attempt: int, ending: Ending, now: float) -> Verdict:
-    """The verdict that an ending of a trial leaves behind."""
+def verdict_of(
+    template: Template, attempt: int, ending: Ending, now: float, recent: list[int] | None = None
+) -> Verdict:
+    """The verdict that an ending of a trial leaves behind; `recent`: its windows, as in TrialStatus."""
     numbers = figures(ending)
     retry = None if ending.retry_after is None else instant(now + ending.retry_after)
     return Verdict(
@@ -65,66 +79,96 @@ def verdict_of(template: Template, attempt: int, ending: Ending, now: float) -> 
         lower=numbers.lower,
         upper=numbers.upper,
         windows=numbers.windows,
+        recent=recent,
         render_version=RENDER_VERSION if ending.outcome in _RENDERER_MATTERS else None,
-        message=ending.message[:_LONGEST_SENTENCE],
+        message=ending.message[:LONGEST_SENTENCE],
     )
 
 
 def record(status: Status, verdict: Verdict, listed: Iterable[str]) -> Status:
     """The status with this verdict as its revision's newest; older sentences and strangers go first."""
-    others = [
-        v for v in status.verdicts or [] if (v.drafter, v.revision) != (verdict.drafter, verdict.revision)
-    ]
+    others = [v for v in status.verdicts or [] if not _replaces(verdict, v)]
     return status.model_copy(update={"verdicts": bounded([verdict, *others], set(listed))})
 
 
+def _replaces(new: Verdict, old: Verdict) -> bool:
+    """One verdict for each revision, whatever its drafter was called then, and one for each twin of it."""
+    if new.revision != old.revision:
+        return False
+    return new.drafter == old.drafter or INVALID_DRAFTER not in (new.reason, old.reason)
+
+
 def bounded(verdicts: Sequence[Verdict], listed: set[str]) -> list[Verdict]:
-    """Sentences for the newest few only; strangers (revisions the spec does not list) are dropped first."""
-    told = [
-        v if i < MAX_SENTENCES else v.model_copy(update={"message": None}) for i, v in enumerate(verdicts)
-    ]
-    room = MAX_VERDICTS - sum(v.revision in listed for v in told)
-    kept: list[Verdict] = []
-    for verdict in told:
-        if verdict.revision not in listed:
-            room -= 1
-            if room < 0:
-                continue
-        kept.append(verdict)
-    return kept[:MAX_VERDICTS]
+    """Sentences and pictures for the newest few only; strangers (revisions the spec does not list) are
+    dropped first, the oldest before the others."""
+    room = MAX_VERDICTS - sum(v.revision in listed for v in verdicts)
+    strangers = [v for v in verdicts if v.revision not in listed]
+    dropped = {id(v) for v in strangers[max(0, room) :]}
+    kept = [v for v in verdicts if id(v) not in dropped][:MAX_VERDICTS]
+    return [_aged(v, age) for age, v in enumerate(kept)]
+
+
+def _aged(verdict: Verdict, age: int) -> Verdict:
+    """A verdict with `age` newer ones before it."""
+    if age >= MAX_SENTENCES and verdict.message is not None:
+        verdict = verdict.model_copy(update={"message": None})
+    if age >= MAX_PICTURES and verdict.recent is not None:
+        verdict = verdict.model_copy(update={"recent": None})
+    return verdict
+
+
+def standing(status: Status, template: Template) -> Verdict | None:
+    """The newest verdict of this revision. One that only says that another drafter of the same revision
+    is written wrongly (a twin of this one) is no verdict on it."""
+    return next(
+        (
+            v
+            for v in status.verdicts or []
+            if v.revision == template.revision
+            and (v.reason != INVALID_DRAFTER or v.drafter == template.drafter)
+        ),
+        None,
+    )
 
 
 def quarantined(status: Status, template: Template, now: float) -> bool:
-    """Whether this revision must not be tried now: it has a verdict that stands."""
-    verdict = status.verdict(template.revision)
+    """Whether this revision must not be tried now: it has a verdict that stands.
+
+    A proven drafter that does not serve (it was taken out of the spec, its engine came back ...) is tried
+    again; a runner-up waits while another drafter serves.
+    """
+    verdict = standing(status, template)
     if verdict is None:
         return False
     if verdict.retry_time is not None:
         return now < seconds(verdict.retry_time)
     if verdict.outcome in _RENDERER_MATTERS:
         return verdict.render_version == RENDER_VERSION
-    return verdict.outcome in QUARANTINED or verdict.outcome in (Outcome.PROMOTED, Outcome.RUNNER_UP)
+    if verdict.outcome is Outcome.RUNNER_UP:
+        return status.serving is not None and status.serving.name != BASELINE
+    return verdict.outcome in QUARANTINED
 
 
 def attempts(status: Status, template: Template) -> int:
     """How often this revision was tried already."""
-    verdict = status.verdict(template.revision)
-    return 0 if verdict is None or verdict.outcome is Outcome.INVALID else verdict.attempt
+    verdict = standing(status, template)
+    return 0 if verdict is None or verdict.reason == INVALID_DRAFTER else verdict.attempt
 
 
 def released(status: Status, drafter: str | None, now: float) -> tuple[Status, list[str]]:
-    """The status in which these drafters (all of them without a name) may be tried again at once."""
-    freed: list[str] = []
-    verdicts: list[Verdict] = []
-    for verdict in status.verdicts or []:
-        if verdict.outcome in QUARANTINED | {Outcome.NO_CAPACITY, Outcome.RUNNER_UP} and drafter in (
-            None,
-            verdict.drafter,
-        ):
-            freed.append(verdict.drafter)
-            verdict = verdict.model_copy(update={"retry_time": instant(now)})  # noqa: PLW2901
-        verdicts.append(verdict)
+    """The status in which these drafters (all of them without a name) may be tried again at once, and
+    their names."""
+    verdicts = [
+        v.model_copy(update={"retry_time": instant(now)}) if _releasable(v, drafter) else v
+        for v in status.verdicts or []
+    ]
+    freed = [v.drafter for v in status.verdicts or [] if _releasable(v, drafter)]
     return status.model_copy(update={"verdicts": verdicts or None}), freed
+
+
+def _releasable(verdict: Verdict, drafter: str | None) -> bool:
+    held = verdict.outcome in QUARANTINED | {Outcome.NO_CAPACITY, Outcome.RUNNER_UP}
+    return held and verdict.reason != INVALID_DRAFTER and drafter in (None, verdict.drafter)
 
 
 def best_runner_up(status: Status, listed: Sequence[Template]) -> tuple[Template, Verdict] | None:
@@ -132,7 +176,7 @@ def best_runner_up(status: Status, listed: Sequence[Template]) -> tuple[Template
     proven = [
         (template, verdict)
         for template in listed
-        if (verdict := status.verdict(template.revision)) is not None
+        if (verdict := standing(status, template)) is not None
         and verdict.outcome is Outcome.RUNNER_UP
         and verdict.lower is not None
     ]

@@ -6,10 +6,9 @@ from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
 from specdeploy.rollout.candidates import hold
-from specdeploy.rollout.conditions import serving_pods
+from specdeploy.rollout.conditions import lost_pods
 from specdeploy.rollout.evidence import settings_of
-from specdeploy.rollout.plan import wanted_counts
-from specdeploy.rollout.scene import ON_STAGE, Scene
+from specdeploy.rollout.scene import Scene, staged, wanted_counts
 
 _LONGEST = 1000
 
@@ -32,16 +31,13 @@ def describe(scene: Scene, status: Status) -> Status:
 
 
 def _capacity(scene: Scene, status: Status) -> Capacity:
-    trial = status.trial
-    staged = trial.template if trial is not None and trial.state in ON_STAGE else None
     here = [p for p in scene.seen.pods if not p.terminating]
     up = sum(p.ready for p in here)
-    lost = sum(p.unschedulable is not None for p in serving_pods(scene, status)) if status.verdicts else 0
     return Capacity(
         desired=scene.replicas,
         ready=up,
-        borrowed=wanted_counts(scene, status).get(staged, 0) if staged else 0,
-        lost=lost,
+        borrowed=wanted_counts(scene, status).get(staged(status) or "", 0),
+        lost=len(lost_pods(scene, status)),
         summary=f"{up}/{scene.replicas}",
     )
 
@@ -87,9 +83,8 @@ def _trial(scene: Scene, status: Status) -> str:
         return _measuring(scene, status, spec, trial)
     if trial.state is TrialState.WARMING_UP:
         until = seconds(trial.ready_time or trial.start_time) + spec.trial.warmup
-        return (
-            f"{trial.drafter} warms up; its speed counts from {instant(until)} on, a disaster is seen before."
-        )
+        text = f"{trial.drafter} warms up; its speed counts from {instant(until)} on, a disaster at once."
+        return text if trial.reason is None else f"{text} {trial.reason}: its pod is not ready."
     texts = {
         TrialState.STARTING: "is given a borrowed pod; its engine starts",
         TrialState.PROMOTING: "takes over, pod by pod",
@@ -105,7 +100,6 @@ def _trial(scene: Scene, status: Status) -> str:
 
 
 def _advice(scene: Scene, status: Status) -> str:
-
     held = hold(scene, status)
     return held.message if held else "room is there"
 
@@ -118,8 +112,10 @@ def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> 
     elif trial.ratio is not None:
         text += f", {float(trial.ratio):.2f}x so far"
     if trial.reason:
-        text += f"; paused ({trial.reason}): its pod is not ready"
+        text += f"; {trial.reason}: its pod is not ready, the evidence is kept"
     left = max(0, spec.trial.deadline_seconds - trial.measured_seconds)
+    if scene.paused:
+        return f"{text}; paused: if proven it is promoted when the pause ends."
     return f"{text}; promoted from window {needed} on if proven, undecided at most {left} s more."
 
 

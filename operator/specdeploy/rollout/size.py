@@ -1,0 +1,93 @@
+"""The size of a status: always below 16 KiB, whatever was said. Last step of a decision.
+
+What is dropped first is what is told elsewhere (Events, metrics) or drawn for people; what decides (verdicts
+of listed revisions, the trial's evidence, the newest requests) is never dropped.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator
+
+from specdeploy.api.status import Status, Verdict
+
+LARGEST = 16 * 1024
+# Room for what the API server may write differently: escapes, key order, `null` never.
+_BUDGET = LARGEST - 512
+_SHORT = 160
+
+
+def size(status: Status) -> int:
+    """Bytes of the status as stored."""
+    return len(json.dumps(status.wire(), separators=(",", ":"), ensure_ascii=True))
+
+
+def fitted(status: Status, listed: Collection[str]) -> Status:
+    """The status, or as much of it as stays below the limit. `listed`: the spec's revisions."""
+    lighter = _lighter(status, listed)
+    while size(status) > _BUDGET:
+        less = next(lighter, None)
+        if less is None:
+            break
+        status = less
+    return status
+
+
+def _lighter(status: Status, listed: Collection[str]) -> Iterator[Status]:
+    """The status with less and less: without pictures, strangers (verdicts of revisions that are not listed),
+    sentences, the oldest first; then with short words and bare figures."""
+    for change in (_without_picture, _without_stranger(listed), _without_sentence):
+        for place in reversed(range(len(status.verdicts or []))):
+            verdicts = list(status.verdicts or [])
+            verdicts[place : place + 1] = change(verdicts[place])
+            status = status.model_copy(update={"verdicts": verdicts or None})
+            yield status
+    for shorten in _SHORTEN:
+        status = shorten(status)
+        yield status
+
+
+def _without_picture(verdict: Verdict) -> list[Verdict]:
+    return [verdict.model_copy(update={"recent": None})]
+
+
+def _without_stranger(listed: Collection[str]) -> Callable[[Verdict], list[Verdict]]:
+    return lambda verdict: [verdict] if verdict.revision in listed else []
+
+
+def _without_sentence(verdict: Verdict) -> list[Verdict]:
+    return [verdict.model_copy(update={"message": None})]
+
+
+def _short_conditions(status: Status) -> Status:
+    conditions = [c.model_copy(update={"message": c.message[:_SHORT]}) for c in status.conditions or []]
+    return status.model_copy(update={"conditions": conditions, "message": (status.message or "")[:_SHORT]})
+
+
+def _short_requests(status: Status) -> Status:
+    requests = [r.model_copy(update={"result": r.result[:_SHORT]}) for r in status.requests or []]
+    return status.model_copy(update={"requests": requests or None})
+
+
+def _no_trial_picture(status: Status) -> Status:
+    trial = status.trial
+    return (
+        status
+        if trial is None
+        else status.model_copy(update={"trial": trial.model_copy(update={"recent": None})})
+    )
+
+
+def _bare(verdict: Verdict) -> Verdict:
+    """What a verdict decides by, and its outcome; without its figures."""
+    return verdict.model_copy(update={"windows": None, "upper": None})
+
+
+def _bare_verdicts(status: Status) -> Status:
+    return status.model_copy(update={"verdicts": [_bare(v) for v in status.verdicts or []] or None})
+
+
+_SHORTEN: tuple[Callable[[Status], Status], ...] = (
+    _short_conditions,
+    _short_requests,
+    _no_trial_picture,
+    _bare_verdicts,
+)
