@@ -43,16 +43,18 @@ def base_key(suite: str, packages: Sequence[str]) -> str:
     return hashlib.sha256(" ".join([suite, *sorted(packages)]).encode()).hexdigest()[:16]
 
 
-def ensure_pause(cache: Path) -> Path:
-    """The archive of `PAUSE_IMAGE`, which holds a pod's namespaces: busybox, asleep."""
-    binary = BUSYBOX.resolve()
-    archive = cache / "images" / f"pause-{hashlib.sha256(binary.read_bytes()).hexdigest()[:16]}.docker.tar"
-    if not archive.exists():
-        buildah = Buildah(cache)
-        sleep = ["--entrypoint", f'["{BUSYBOX}","sleep","2147483647"]']
-        buildah.commit(PAUSE_IMAGE, binary, str(BUSYBOX), sleep)
-        buildah.push(PAUSE_IMAGE, archive)
-    return archive
+def pause_archive(cache: Path) -> Path:
+    """Where the archive of `PAUSE_IMAGE` belongs; it may not exist yet."""
+    digest = hashlib.sha256(BUSYBOX.read_bytes()).hexdigest()
+    return cache / "images" / f"pause-{digest[:16]}.docker.tar"
+
+
+def make_pause(cache: Path, archive: Path) -> None:
+    """Write the image that holds a pod's namespaces: busybox, asleep."""
+    buildah = Buildah(cache)
+    sleep = ["--entrypoint", f'["{BUSYBOX}","sleep","2147483647"]']
+    buildah.commit(PAUSE_IMAGE, BUSYBOX.resolve(), str(BUSYBOX), sleep)
+    buildah.push(PAUSE_IMAGE, archive)
 
 
 def _has(buildah: Buildah, name: str) -> bool:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from devcluster.baseimage import BASE_IMAGE, ensure_base, ensure_pause
+from devcluster.baseimage import BASE_IMAGE, ensure_base, make_pause, pause_archive
 from devcluster.buildah import SLOW_SECONDS, Buildah
 from devcluster.errors import DevclusterError
 from devcluster.files import locked, read_json, write_json, write_text
@@ -68,8 +68,11 @@ def build_and_import(settings: Settings, build: Build) -> str:
 
 def import_pause(settings: Settings) -> None:
     """Hand containerd the image of every pod's sandbox."""
-    with _images_locked(settings):
-        archive = ensure_pause(settings.cache)
+    archive = pause_archive(settings.cache)
+    if not archive.exists():
+        # Only then: a build that holds the lock for minutes must not hold up a cluster that is starting.
+        with _images_locked(settings):
+            make_pause(settings.cache, archive)
     _import(settings, archive, PAUSE_IMAGE, archive.stem)
 
 
