@@ -91,7 +91,7 @@ class HostPathSource(Model):
     """A folder of the node."""
 
     path: Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^/")] = Field(
-        description="Absolute path of a folder on the node; made where it is missing."
+        description="Absolute path of a folder on the node; made where it is missing, unless readOnly."
     )
     read_only: bool = Field(False, description="true: mounted read-only. Not for the compile cache.")
 

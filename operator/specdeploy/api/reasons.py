@@ -92,6 +92,7 @@ class TrialReason(Word):
     TOO_FEW_REPLICAS = "TooFewReplicas", "baseline and trial don't fit into replicas; scale up"
     TOO_MANY_TRIALS = "TooManyTrials", "the operator runs as many trials as it may (its setting maxTrials)"
     UNSCHEDULABLE = "Unschedulable", "no node has room for its pod, though what it borrowed is gone"
+    NO_CAPACITY = "NoCapacity", "no node took the last trial's pod; tried again later"
     POD_REPLACED = "PodReplaced", "its pod was drained, evicted or deleted; windows pause, evidence is kept"
 
 
@@ -102,7 +103,10 @@ class VerdictReason(Word):
     """
 
     PROVEN_FASTER = "ProvenFaster", "the interval lies above 1 and above minimumEffectPercent"
-    SLOWER_THAN_SERVING = "SlowerThanServing", "faster than the baseline, proven slower than what serves"
+    SLOWER_THAN_SERVING = (
+        "SlowerThanServing",
+        "slower than what serves; a runner-up where it is faster than the baseline",
+    )
     NOT_PROVEN_AGAINST_SERVING = (
         "NotProvenAgainstServing",
         "faster than the baseline; undecided against what serves",
@@ -137,6 +141,7 @@ class VerdictReason(Word):
 class EventReason(Word):
     """Reasons of Events, beside the outcomes, under which a verdict is told."""
 
+    BASELINE_REFRESHED = "BaselineRefreshed", "the baseline is rendered anew, as the next trial will be"
     TRIAL_STARTED = "TrialStarted", "a pod is borrowed for a drafter"
     TRIAL_READY = "TrialReady", "the drafter's pods are ready; it warms up"
     EVIDENCE_LOST = "EvidenceLost", "the evidence in status could not be read; measured anew"
