@@ -5,28 +5,38 @@ written down as a transcript, one line for each change that a person would see.
 """
 
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from specdeploy.api.findings import read_spec, read_status
-from specdeploy.api.status import Status
+from specdeploy.api.reasons import Condition as Kind
+from specdeploy.api.status import Condition, Status, instant
 from specdeploy.gather import arms_of
 from specdeploy.judge import PodWindow, Window
-from specdeploy.rollout import Deployment, Exit, Observation, Pod, advance, plan
+from specdeploy.rollout import Deployment, Exit, Observation, Plan, Pod, Step, advance, plan
 
 START = 1_800_000_000.0
+IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
+FREE_MEMORY = "ValueError: Free memory on device cuda:0 (11.6/192.0 GiB) on startup is less than desired"
+_MEASURING = re.compile(r"Measuring (\d+)(/\d+)?")
 
 
 @dataclass
 class Engine:
-    """How the engine of a drafter behaves: speed relative to the baseline, seconds to load, its failure."""
+    """How the engines of a drafter behave. Times in seconds.
+
+    `speed`: relative to the baseline. `crash`: how each of its engines ends once it is loaded. `refusals`:
+    how often a new pod's engine refuses its GPU before it takes it. `silent`: holds requests, gives no token.
+    """
 
     speed: float = 1.0
     load: float = 20.0
     crash: Exit | None = None
+    refusals: int = 0
     never_ready: bool = False
-    unschedulable: bool = False
+    silent: bool = False
 
 
 @dataclass
@@ -35,8 +45,9 @@ class LivePod:
     template: str
     drafter: str
     created: float
+    placed: float | None = None
     leaves: float | None = None
-    restarts: int = 0
+    failing: float | None = None
 
 
 @dataclass
@@ -47,7 +58,7 @@ class LiveDeployment:
     drafter: str
     shape: str
     replicas: int
-    version: int = 1
+    render_version: int = 1
     manager: str = ""
 
 
@@ -60,21 +71,31 @@ class World:
     tick: float = 5.0
     drain: float = 10.0
     noise: float = 0.05
+    gpus: int = 1000
+    windows: bool = True
+    traffic: bool = True
+    slot_free: bool = True
     now: float = START
+    image: str = IMAGE
     status: dict[str, Any] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
-    slot_free: bool = True
-    traffic: bool = True
     refused: dict[str, str] = field(default_factory=dict)
+    taken: tuple[str, ...] = ()
+    unreadable: dict[str, str] = field(default_factory=dict)
+    crd_outdated: str | None = None
     deployments: dict[str, LiveDeployment] = field(default_factory=dict)
     pods: list[LivePod] = field(default_factory=list)
     transcript: list[str] = field(default_factory=list)
-    most_pods: int = 0
+    events: list[str] = field(default_factory=list)
+    writes: int = 0
+    passes: int = 0
     generation: int = 1
+    watch: Callable[["World"], None] | None = None
+    next_check: float | None = None
     _serial: int = 0
     _window: int = -1
     _line: str = ""
-    _rng: random.Random = field(default_factory=lambda: random.Random(7))
+    _seen: object = None
 
     def engine(self, drafter: str) -> Engine:
         return self.engines.get(drafter, Engine())
@@ -82,7 +103,6 @@ class World:
     # -- what a pass sees ---------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        reading = read_spec(self.spec)
         status, lost = read_status(self.status)
         return Observation(
             now=self.now,
@@ -91,121 +111,146 @@ class World:
             uid="uid-1",
             generation=self.generation,
             created=START,
-            reading=reading,
+            reading=read_spec(self.spec),
             annotations=self.annotations,
             deployments=tuple(self._deployment(d) for d in self.deployments.values()),
             pods=tuple(self._pod(p) for p in self.pods),
             window=self._window_for(status),
-            window_end=START + (self._index() + 1) * self.window_seconds,
+            window_end=START + (self._index() + 1) * self.window_seconds if self.windows else None,
             slot_free=self.slot_free,
-            default_image="vllm/vllm-openai-rocm:v0.33.0",
+            default_image=self.image,
+            taken=self.taken,
             refused=self.refused,
+            unreadable=self.unreadable,
             lost_status=lost,
+            crd_outdated=self.crd_outdated,
         )
 
     @property
     def window_seconds(self) -> float:
-        return float(self.spec.get("trial", {}).get("windowSeconds", 60))
+        seconds = self.spec.get("trial", {}).get("windowSeconds", 60)
+        return float(seconds) if isinstance(seconds, int) else 60.0
 
     def _index(self) -> int:
         return int((self.now - START) // self.window_seconds)
 
     def _deployment(self, d: LiveDeployment) -> Deployment:
         return Deployment(
-            name=d.name, uid=f"uid-{d.name}", resource_version=str(d.version), template=d.template,
-            revision=d.revision, drafter=d.drafter, shape=d.shape, render_version=1, replicas=d.replicas,
+            name=d.name, uid=f"uid-{d.name}", resource_version="1", template=d.template, revision=d.revision,
+            drafter=d.drafter, shape=d.shape, render_version=d.render_version, replicas=d.replicas,
             replicas_manager=d.manager,
         )  # fmt: skip
 
-    def _ready(self, pod: LivePod) -> bool:
+    def _loaded(self, pod: LivePod) -> float | None:
+        """When its engine is up for the first time, failures left out."""
         engine = self.engine(pod.drafter)
-        if engine.crash or engine.never_ready or engine.unschedulable or pod.leaves is not None:
+        if pod.placed is None:
+            return None
+        return pod.placed + engine.load * (1 + engine.refusals)
+
+    def ready(self, pod: LivePod) -> bool:
+        loaded = self._loaded(pod)
+        if loaded is None or pod.failing is not None or pod.leaves is not None:
             return False
-        return self.now >= pod.created + engine.load
+        return self.now >= loaded and not self.engine(pod.drafter).never_ready
 
     def _pod(self, pod: LivePod) -> Pod:
-        engine = self.engine(pod.drafter)
-        ready = self._ready(pod)
-        loaded = self.now >= pod.created + engine.load
-        crashed = engine.crash if loaded else None
+        ready = self.ready(pod)
+        restarts, ended = self._exit(pod)
         return Pod(
             name=f"gemma-{pod.drafter}-{pod.uid}",
             uid=pod.uid,
             template=pod.template,
             created=pod.created,
             ready=ready,
-            ready_since=pod.created + engine.load if ready else None,
+            ready_since=self._loaded(pod) if ready else None,
             terminating=pod.leaves is not None,
             started=ready,
-            restarts=pod.restarts + (1 if crashed else 0),
-            node=None if engine.unschedulable else "n1",
+            restarts=restarts,
+            node=None if pod.placed is None else "n1",
             image_id="sha256:1",
-            unschedulable="0/1 nodes: Insufficient amd.com/gpu" if engine.unschedulable else None,
-            exit=crashed,
+            unschedulable="0/1 nodes: Insufficient amd.com/gpu" if pod.placed is None else None,
+            exit=ended,
         )
+
+    def _exit(self, pod: LivePod) -> tuple[int, Exit | None]:
+        engine = self.engine(pod.drafter)
+        if pod.failing is not None:
+            return 1 + int((self.now - pod.failing) // 30), engine.crash
+        if not engine.refusals or pod.placed is None:
+            return 0, None
+        done = min(engine.refusals, int((self.now - pod.placed) // engine.load))
+        return done, Exit(1, "Error", FREE_MEMORY) if done else None
 
     def _window_for(self, status: Status) -> Window | None:
         index = self._index() - 1
-        if index <= self._window or not any(self._ready(p) for p in self.pods):
+        if not self.windows or index <= self._window or not any(self.ready(p) for p in self.pods):
             return None
         self._window = index
-        begun = self.now - self.window_seconds
         arms: dict[str, tuple[PodWindow, ...]] = {}
         roles = arms_of(status)
         for pod in self.pods:
-            since = pod.created + self.engine(pod.drafter).load
-            if self._ready(pod) and since <= begun and pod.template in roles and self.traffic:
+            since = self._loaded(pod) or self.now
+            if self.ready(pod) and since <= self.now - self.window_seconds and pod.template in roles:
                 arm = roles[pod.template]
-                arms[arm] = (*arms.get(arm, ()), self._pod_window(pod, since))
-        return Window(index, self.window_seconds, arms)
+                arms[arm] = (*arms.get(arm, ()), self._pod_window(pod, index, self.now - since))
+        return Window(index, self.window_seconds, arms if self.traffic else {})
 
-    def _pod_window(self, pod: LivePod, since: float) -> PodWindow:
-        speed = 60.0 * self.engine(pod.drafter).speed * (1 + self._rng.gauss(0, self.noise))
+    def _pod_window(self, pod: LivePod, index: int, age: float) -> PodWindow:
+        engine = self.engine(pod.drafter)
+        luck = random.Random(f"{pod.uid} {index}").gauss(0, self.noise)
         tokens, requests = 100.0 * self.window_seconds, 20.0
         return PodWindow(
             pod=pod.uid,
             seconds=self.window_seconds,
-            generation_tokens=tokens + requests,
-            first_tokens=requests,
-            itl_seconds=tokens / speed,
+            generation_tokens=0.0 if engine.silent else tokens + requests,
+            first_tokens=0.0 if engine.silent else requests,
+            itl_seconds=0.0 if engine.silent else tokens / (60.0 * engine.speed * (1 + luck)),
             requests_running=3.0,
             requests_waiting=0.0,
             finished_since_ready=1000.0,
-            ready_seconds=self.now - since,
+            ready_seconds=age,
         )
 
     # -- one pass -----------------------------------------------------------------------------------
 
-    def step(self, *, die_before_children: bool = False) -> None:
-        """One pass of the operator, then the cluster follows for one tick."""
+    def decide(self) -> tuple[Observation, Step]:
+        """Observe and decide, as the operator does, and store the status."""
         seen = self.observe()
         step = advance(seen, read_status(self.status)[0])
-        self.status = step.status.wire()
+        wire = step.status.wire()
+        self.writes += wire != self.status
+        self.passes += 1
+        self.status, self.next_check = wire, step.next_check
         for event in step.events:
-            self._say(f"  {event.type}/{event.reason}: {event.message}")
-        if not die_before_children:
-            self._apply(seen)
+            self.events.append(f"{event.type}/{event.reason}: {event.message}")
+            self._say(f"  {self.events[-1]}")
+        return seen, step
+
+    def step(self, *, dies: str = "") -> None:
+        """One pass of the operator, then the cluster follows for one tick. `dies`: "before" its writes to
+        the children, or "between" them."""
+        seen, _ = self.decide()
+        if dies != "before":
+            self._apply(plan(seen, self.typed), whole=dies != "between")
         self._show()
         self.follow()
 
-    def _apply(self, seen: Observation) -> None:
-        stored = read_status(self.status)[0]
-        todo = plan(seen, stored)
+    def _apply(self, todo: Plan, *, whole: bool) -> None:
         for gone in todo.delete:
             del self.deployments[gone.template]
-        for existing, replicas in todo.scale:
+        for existing, replicas in todo.scale if whole else todo.scale[:1]:
             live = self.deployments[existing.template]
-            live.replicas, live.version, live.manager = replicas, live.version + 1, ""
-        for template, replicas in todo.create:
-            if template.hash in self.refused:
-                continue
-            self.deployments[template.hash] = LiveDeployment(
-                f"gemma-{template.drafter}-{template.hash}", template.hash, template.revision,
-                template.drafter, template.shape, replicas,
-            )  # fmt: skip
+            live.replicas, live.manager = replicas, ""
+        for template, replicas in todo.create if whole else ():
+            if template.hash not in self.refused:
+                self.deployments[template.hash] = LiveDeployment(
+                    f"gemma-{template.drafter}-{template.hash}", template.hash, template.revision,
+                    template.drafter, template.shape, replicas,
+                )  # fmt: skip
 
     def follow(self) -> None:
-        """The controllers and the kubelet do their part; time passes."""
+        """The controllers, the scheduler and the kubelet do their part; time passes."""
         for deployment in self.deployments.values():
             mine = [p for p in self.pods if p.template == deployment.template and p.leaves is None]
             for _ in range(deployment.replicas - len(mine)):
@@ -214,11 +259,25 @@ class World:
                     LivePod(f"p{self._serial}", deployment.template, deployment.drafter, self.now)
                 )
             surplus = len(mine) - deployment.replicas
-            for pod in sorted(mine, key=self._ready)[: max(0, surplus)]:
+            for pod in sorted(mine, key=self.ready)[: max(0, surplus)]:
                 pod.leaves = self.now + self.drain
-        self.most_pods = max(self.most_pods, len([p for p in self.pods if p.leaves is None]))
+        for pod in self.pods:
+            if pod.placed is None and sum(p.placed is not None for p in self.pods) < self.gpus:
+                pod.placed = self.now
+            self._fail(pod)
+        if self.watch is not None:
+            self.watch(self)
         self.now += self.tick
-        self.pods = [p for p in self.pods if p.leaves is None or p.leaves > self.now]
+        orphans = [p for p in self.pods if p.template not in self.deployments]
+        self.pods = [p for p in self.pods if p not in orphans and (p.leaves is None or p.leaves > self.now)]
+
+    def _fail(self, pod: LivePod) -> None:
+        loaded = self._loaded(pod)
+        crash = self.engine(pod.drafter).crash is not None
+        if crash and pod.failing is None and loaded is not None and self.now + self.tick >= loaded:
+            pod.failing = self.now + self.tick
+        if not crash:
+            pod.failing = None
 
     def run(self, seconds: float, until: Callable[["World"], bool] | None = None) -> "World":
         end = self.now + seconds
@@ -226,53 +285,115 @@ class World:
             self.step()
         return self
 
+    def settle(self, seconds: float = 20000) -> "World":
+        """Until nothing is on trial, nothing is due and every pod is where it should be."""
+        return self.run(seconds, lambda w: w.idle())
+
+    def run_lazily(self, seconds: float) -> "World":
+        """As the work queue does: a pass only when an object has changed, or when one was asked for."""
+        end = self.now + seconds
+        while self.now < end:
+            state = (
+                [vars(d).copy() for d in self.deployments.values()],
+                [self._pod(p) for p in self.pods],
+                self.spec, dict(self.annotations), self.status,
+            )  # fmt: skip
+            if state != self._seen or (self.next_check is not None and self.now >= self.next_check):
+                self._seen = state
+                self.step()
+            else:
+                self.follow()
+        return self
+
+    # -- what others do -----------------------------------------------------------------------------
+
+    def change(self, **spec: Any) -> "World":
+        self.spec = {**self.spec, **spec}
+        self.generation += 1
+        return self
+
+    def delete_deployment(self, drafter: str) -> None:
+        gone = next(t for t, d in self.deployments.items() if d.drafter == drafter)
+        del self.deployments[gone]
+        self.pods = [p for p in self.pods if p.template != gone]
+
+    def delete_pod(self, drafter: str) -> None:
+        pod = next(p for p in self.pods if p.drafter == drafter and p.leaves is None)
+        pod.leaves = self.now + self.drain
+
+    def annotate(self, verb: str, drafter: str = "") -> None:
+        value = instant(self.now) + (f"/{drafter}" if drafter else "")
+        self.annotations = {**self.annotations, f"specdeploy.dev/{verb}": value}
+
     # -- what a person sees -------------------------------------------------------------------------
 
     def _say(self, text: str) -> None:
         self.transcript.append(f"{self.now - START:6.0f}s {text}")
 
+    def note(self, text: str) -> None:
+        self._say(f"# {text}")
+
     def _show(self) -> None:
-        status = read_status(self.status)[0]
-        counts = {d.drafter: d.replicas for d in self.deployments.values() if d.replicas}
-        pods = " ".join(f"{name}={n}" for name, n in sorted(counts.items()))
-        trial = status.trial.summary if status.trial else "-"
-        ready = status.condition("Ready")  # type: ignore[arg-type]
-        serving = status.serving.name if status.serving else "-"
-        speed = (status.serving.summary if status.serving else None) or "-"
+        status = self.typed
+        pods = " ".join(f"{name}={n}" for name, n in sorted(self.replicas().items()))
+        ready = status.condition(Kind.READY)
+        serving = status.serving
         line = " | ".join(
             [
                 status.capacity.summary if status.capacity else "-",
-                serving,
-                trial or "-",
-                speed,
+                serving.name if serving else "-",
+                (status.trial.summary if status.trial else None) or "-",
+                (serving.summary if serving else None) or "-",
                 ready.reason if ready else "-",
                 pods or "no pods",
             ]
         )
-        if line != self._line:
-            self._line = line
+        tens = _MEASURING.sub(lambda found: f"Measuring {int(found[1]) // 10}", line)
+        if tens != self._line:
+            self._line = tens
             self._say(line)
 
     @property
     def typed(self) -> Status:
         return read_status(self.status)[0]
 
-    def verdicts(self) -> dict[str, str]:
-        return {v.drafter: v.outcome.value for v in self.typed.verdicts or []}
+    @property
+    def state(self) -> str:
+        return str(self.typed.trial.state) if self.typed.trial else "-"
+
+    def condition(self, kind: Kind) -> Condition:
+        found = self.typed.condition(kind)
+        assert found is not None
+        return found
+
+    def reason(self, kind: Kind) -> str:
+        return self.condition(kind).reason
+
+    def verdicts(self) -> Mapping[str, str]:
+        return {v.drafter: v.outcome.value for v in reversed(self.typed.verdicts or [])}
 
     def serving(self) -> str:
         return self.typed.serving.name if self.typed.serving else "-"
 
     def replicas(self) -> dict[str, int]:
-        return {d.drafter: d.replicas for d in self.deployments.values() if d.replicas}
+        counts: dict[str, int] = {}
+        for d in self.deployments.values():
+            if d.replicas:
+                counts[d.drafter] = counts.get(d.drafter, 0) + d.replicas
+        return counts
 
     def idle(self) -> bool:
-        return self.typed.trial is None and self.now > START + 60
-
-    def change(self, **spec: Any) -> "World":
-        self.spec = {**self.spec, **spec}
-        self.generation += 1
-        return self
+        settled = self.typed.condition(Kind.PROGRESSING)
+        due = self.typed.condition(Kind.TRIALING)
+        return (
+            self.typed.trial is None
+            and settled is not None
+            and settled.status == "False"
+            and due is not None
+            and due.reason != "NotReady"
+            and not any(p.leaves for p in self.pods)
+            and self.now > START
+        )
 
 
 def drafter(name: str, method: str = "eagle3", n: int = 3) -> dict[str, Any]:
@@ -282,5 +403,3 @@ def drafter(name: str, method: str = "eagle3", n: int = 3) -> dict[str, Any]:
 def spec(*drafters: dict[str, Any], replicas: int = 4, **more: Any) -> dict[str, Any]:
     trial = {"windowSeconds": 10, "warmupSeconds": 20, "deadlineSeconds": 1200, **more.pop("trial", {})}
     return {"model": "org/target", "replicas": replicas, "drafters": list(drafters), "trial": trial, **more}
-
-

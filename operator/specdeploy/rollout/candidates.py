@@ -66,7 +66,12 @@ def _no_drafters(scene: Scene, _: Status) -> Hold | None:
 def _none_left(scene: Scene, status: Status) -> Hold | None:
     if next_candidate(scene, status) is not None:
         return None
-    return Hold(Reason.NO_CANDIDATE, "every listed drafter has its verdict")
+    due = [v for v in status.verdicts or [] if v.retry_time and v.revision in scene.listed]
+    later = [v for v in due if seconds(v.retry_time or "") > scene.now]
+    if not later:
+        return Hold(Reason.NO_CANDIDATE, "every listed drafter has its verdict")
+    first = min(later, key=lambda v: seconds(v.retry_time or ""))
+    return Hold(Reason.NO_CANDIDATE, f"{first.drafter} is tried again at {first.retry_time}")
 
 
 def _too_few(scene: Scene, status: Status) -> Hold | None:

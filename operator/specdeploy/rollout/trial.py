@@ -163,7 +163,8 @@ def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
         return status, ()
     text = f"{serving.name} serves with every pod ({serving.summary})"
     status = _demote(status, trial.fallback).model_copy(update={"trial": None})
-    return status, (Event("Normal", "PromotionComplete", text),)
+    status, chosen = choose(scene, status)
+    return status, (Event("Normal", "PromotionComplete", text), *chosen)
 
 
 def _demote(status: Status, old: Serving | None) -> Status:

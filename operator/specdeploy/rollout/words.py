@@ -48,10 +48,11 @@ def windows_needed(scene: Scene, status: Status, spec: Spec) -> int:
 
 
 def trial_column(scene: Scene, status: Status, trial: TrialStatus) -> str:
-    """`dflash Measuring 12/30`."""
+    """`dflash Measuring 12/30`; beyond the windows that a promotion needs, their number alone."""
     text = f"{trial.drafter} {trial.state}"
     if trial.state is TrialState.MEASURING and scene.spec is not None:
-        text += f" {trial.windows}/{windows_needed(scene, status, scene.spec)}"
+        needed = windows_needed(scene, status, scene.spec)
+        text += f" {trial.windows}" + (f"/{needed}" if trial.windows <= needed else "")
     return text[:96]
 
 

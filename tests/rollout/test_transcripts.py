@@ -1,0 +1,127 @@
+"""Whole rollouts, told as a person would see them. `UPDATE_GOLDEN=1 pytest tests/rollout` writes them anew."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from specdeploy.rollout import Exit
+
+from tests.rollout.world import Engine, World, drafter, spec
+
+GOLDEN = Path(__file__).parent / "golden"
+
+EAGLE, DFLASH, MTP = drafter("eagle"), drafter("dflash", "dflash", 7), drafter("mtp", "mtp", 1)
+BAD_CHECKPOINT = Exit(
+    1,
+    "Error",
+    "ValueError: There is no module or parameter named 'model' in Eagle3Model\n"
+    "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+)
+
+
+def promoted() -> World:
+    world = World(spec(DFLASH), {"dflash": Engine(speed=1.8)})
+    return world.settle()
+
+
+def disaster() -> World:
+    return World(spec(EAGLE), {"eagle": Engine(speed=0.4)}).settle()
+
+
+def unhealthy() -> World:
+    return World(spec(EAGLE, replicas=2), {"eagle": Engine(crash=BAD_CHECKPOINT)}).settle()
+
+
+def runner_up_is_fallen_back_to() -> World:
+    world = World(spec(DFLASH, EAGLE), {"dflash": Engine(speed=1.8), "eagle": Engine(speed=1.4)})
+    world.settle()
+    world.note("the engines of dflash begin to crash")
+    world.engines["dflash"] = Engine(crash=Exit(0, "Completed", "EngineDeadError: EngineCore died"))
+    return world.run(120).settle()
+
+
+def no_capacity() -> World:
+    world = World(spec(EAGLE), {"eagle": Engine(speed=1.5)}, gpus=4)
+    world.run(1000, lambda w: w.state == "Starting")
+    world.note("somebody else takes the GPU that is given free")
+    world.gpus = 3
+    world.run(330)
+    world.note("the GPU is back")
+    world.gpus = 4
+    return world.run(2000, lambda w: w.serving() == "eagle").settle()
+
+
+def engine_changed_under_a_serving_drafter() -> World:
+    world = World(spec(DFLASH), {"dflash": Engine(speed=1.8)}).settle()
+    world.note("the spec asks for another engine")
+    world.change(engine={"args": ["--max-num-seqs=64"]})
+    return world.run(60).settle()
+
+
+def engine_changed_and_the_drafter_not_proven_on_it() -> World:
+    world = World(spec(DFLASH), {"dflash": Engine(speed=1.8)}).settle()
+    world.note("the spec asks for another engine, on which the drafter is slow")
+    world.change(engine={"args": ["--max-num-seqs=64"]})
+    world.engines["dflash"] = Engine(speed=0.4)
+    return world.run(60).settle()
+
+
+def scaled_to_0_1_2_and_back_in_a_trial() -> World:
+    world = World(spec(EAGLE), {"eagle": Engine(speed=1.5)})
+    world.run(1000, lambda w: "10/30" in str(w.typed.trial and w.typed.trial.summary))
+    for replicas in (0, 1, 2, 4):
+        world.note(f"replicas: {replicas}")
+        world.change(replicas=replicas).run(90)
+    return world.settle()
+
+
+def aborted_and_retried() -> World:
+    world = World(spec(EAGLE), {"eagle": Engine(speed=1.5)})
+    world.run(1000, lambda w: w.state == "Measuring")
+    world.note("specdeploy.dev/abort")
+    world.annotate("abort")
+    world.run(120)
+    world.note("specdeploy.dev/retry")
+    world.annotate("retry")
+    return world.run(60).settle()
+
+
+def undecided_without_traffic() -> World:
+    world = World(spec(EAGLE, trial={"totalDeadlineSeconds": 1200}), {"eagle": Engine(speed=1.5)})
+    world.traffic = False
+    return world.settle()
+
+
+def paused() -> World:
+    world = World(spec(EAGLE), {"eagle": Engine(speed=1.5)})
+    world.run(1000, lambda w: w.state == "Measuring")
+    world.note("spec.paused: true")
+    world.change(paused=True).run(500)
+    world.note("spec.paused: false")
+    return world.change(paused=False).run(20).settle()
+
+
+STORIES: tuple[Callable[[], World], ...] = (
+    promoted,
+    disaster,
+    unhealthy,
+    runner_up_is_fallen_back_to,
+    no_capacity,
+    engine_changed_under_a_serving_drafter,
+    engine_changed_and_the_drafter_not_proven_on_it,
+    scaled_to_0_1_2_and_back_in_a_trial,
+    aborted_and_retried,
+    undecided_without_traffic,
+    paused,
+)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_a_rollout_goes_as_told(story: Callable[[], World]) -> None:
+    world = story()
+    text = "\n".join([*world.transcript, f"        {world.typed.message}", ""])
+    golden = GOLDEN / f"{story.__name__}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(text)
+    assert text == golden.read_text()
