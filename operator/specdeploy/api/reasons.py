@@ -152,6 +152,11 @@ class EventReason(Word):
     ABORT = "Abort", "the annotation specdeploy.dev/abort was handled"
     RETRY = "Retry", "the annotation specdeploy.dev/retry was handled"
     REPLICAS_EDITED = "ReplicasEdited", "somebody scaled a Deployment of ours; put right"
+    CHILD_EDITED = (
+        "ChildEdited",
+        "somebody edited a Service or budget of ours; put right, the editor is named",
+    )
+    ADOPTED = "Adopted", "an orphaned Deployment was taken over, as the annotation specdeploy.dev/adopt asks"
     STATUS_MALFORMED = "StatusMalformed", "a part of status could not be read; built anew"
 
 
