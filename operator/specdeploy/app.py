@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from contextlib import AsyncExitStack, suppress
+from dataclasses import asdict
 from typing import Any
 
 import kopf
@@ -51,7 +52,7 @@ async def run(settings: Settings) -> None:
         server = _server(telemetry, workers, ready)
         await server.start(*settings.address)
         stack.push_async_callback(server.stop)
-        await _work_and_watch(workers, settings, queue, ready)
+        await _work_and_watch(workers, settings, cluster, queue, ready)
 
 
 def _reconciler(
@@ -92,7 +93,11 @@ def _server(telemetry: Telemetry, workers: Workers, ready: asyncio.Event) -> Ser
 
 
 async def _watch(
-    settings: Settings, queue: WorkQueue[Key], ready: asyncio.Event, stop: asyncio.Event
+    settings: Settings,
+    cluster: KubernetesCluster,
+    queue: WorkQueue[Key],
+    ready: asyncio.Event,
+    stop: asyncio.Event,
 ) -> None:
     """kopf, as the informer: it also takes SIGTERM and SIGINT."""
     registry = kopf.OperatorRegistry()
@@ -101,8 +106,10 @@ async def _watch(
     configure(kopf_settings)
 
     @kopf.on.login(registry=registry)
-    async def _login(**kwargs: Any) -> kopf.ConnectionInfo | None:
-        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+    async def _login(**_: Any) -> kopf.ConnectionInfo:
+        # kopf's own log-in asks DNS for the API server, and knows no kubeconfig plugin: it gets our access.
+        access = await cluster.access()
+        return kopf.ConnectionInfo(**asdict(access))
 
     log.info("SpecDeploy %s watches %s", __version__, ", ".join(settings.namespaces) or "all namespaces")
     await kopf.operator(
@@ -117,14 +124,18 @@ async def _watch(
 
 
 async def _work_and_watch(
-    workers: Workers, settings: Settings, queue: WorkQueue[Key], ready: asyncio.Event
+    workers: Workers,
+    settings: Settings,
+    cluster: KubernetesCluster,
+    queue: WorkQueue[Key],
+    ready: asyncio.Event,
 ) -> None:
     """Until told to stop. Workers end only by an error, and then the process ends with it."""
     stop = asyncio.Event()
     working = asyncio.create_task(workers.run(), name="workers")
     working.add_done_callback(lambda _: stop.set())
     try:
-        await _watch(settings, queue, ready, stop)
+        await _watch(settings, cluster, queue, ready, stop)
     finally:
         working.cancel()
         with suppress(asyncio.CancelledError):

@@ -120,6 +120,20 @@ class Cluster(Protocol):
         """Delete exactly this object; its own children go in the background. Quiet if it is gone."""
 
 
+@dataclass(frozen=True)
+class Access:
+    """How the API server is reached, for whoever opens watches: kopf. Paths are files; absent is None."""
+
+    server: str
+    scheme: str | None
+    token: str | None
+    ca_path: str | None
+    ca_data: str | bytes | None
+    certificate_path: str | None
+    private_key_path: str | None
+    insecure: bool
+
+
 class KubernetesCluster:
     """The real one, over the official client's transport."""
 
@@ -137,6 +151,21 @@ class KubernetesCluster:
         client = ApiClient(configuration)
         client.user_agent = f"specdeploy/{version}"
         return cls(client)
+
+    async def access(self) -> Access:
+        """The access in force now; a service account's token is read anew when it was rotated."""
+        known = self._client.configuration
+        scheme, _, token = (await known.get_api_key_with_prefix("BearerToken") or "").partition(" ")
+        return Access(
+            server=known.host,
+            scheme=scheme.capitalize() or None,
+            token=token or None,
+            ca_path=known.ssl_ca_cert or None,
+            ca_data=known.ca_cert_data or None,
+            certificate_path=known.cert_file or None,
+            private_key_path=known.key_file or None,
+            insecure=not known.verify_ssl,
+        )
 
     async def close(self) -> None:
         await self._client.close()  # type: ignore[no-untyped-call]

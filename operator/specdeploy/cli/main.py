@@ -1,13 +1,23 @@
 """`specdeploy`, and `kubectl specdeploy`: errors are one line on stderr and a non-zero exit."""
 
 import asyncio
-import logging
+import json
 import sys
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
+import yaml
+from rich.console import Console
 
 from specdeploy.api.crd import as_yaml
+from specdeploy.api.findings import read_status
+from specdeploy.api.names import ANNOTATION_ABORT, ANNOTATION_PAUSED, ANNOTATION_RETRY
+from specdeploy.cli import plot as pictures
+from specdeploy.cli import show
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -16,22 +26,24 @@ app = typer.Typer(
     help="Serve vLLM with the drafter that has proven itself on your own live traffic.",
 )
 
+Name = Annotated[str, typer.Argument(help="Name of the SpecDeployment.")]
+Drafter = Annotated[str | None, typer.Argument(help="Only this drafter.")]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Default: the kubeconfig's.")]
+Form = Annotated[Literal["table", "json", "yaml"], typer.Option("--output", "-o", help="Form of the answer.")]
+
 
 @app.command()
 def run() -> None:
     """The operator. Its settings are SPECDEPLOY_* variables."""
-    from specdeploy import app as operator_app  # noqa: PLC0415 - the CLI starts fast without it
-    from specdeploy.cluster import ClusterError  # noqa: PLC0415
-    from specdeploy.logs import set_up  # noqa: PLC0415
-    from specdeploy.preflight import PreflightError  # noqa: PLC0415
-    from specdeploy.settings import SettingsError, load  # noqa: PLC0415
+    with reported():
+        # Imported here: the other commands start fast without it.
+        from specdeploy import app as operator_app  # noqa: PLC0415
+        from specdeploy.logs import set_up  # noqa: PLC0415
+        from specdeploy.settings import load  # noqa: PLC0415
 
-    try:
         settings = load()
         set_up(settings.log_format, settings.log_level)
         asyncio.run(operator_app.run(settings))
-    except (SettingsError, PreflightError, ClusterError, OSError) as error:
-        fail(str(error))
 
 
 @app.command()
@@ -40,18 +52,110 @@ def crd() -> None:
     sys.stdout.write(as_yaml())
 
 
-@app.callback()
-def _group() -> None:
-    """Keep `run` a command even while there are few."""
+@app.command()
+def status(name: Annotated[str | None, typer.Argument()] = None, namespace: Namespace = "",
+           output: Form = "table") -> None:  # fmt: skip
+    """One look at all SpecDeployments, or at one."""
+    with reported():
+        from specdeploy.cli import ask  # noqa: PLC0415
+
+        space = namespace or ask.current_namespace()
+        found = [ask.read_one(space, name)] if name else ask.read_all(namespace)
+        _print(found, output, lambda: show.listing(found))
+
+
+@app.command()
+def explain(name: Name, namespace: Namespace = "", output: Form = "table") -> None:
+    """Why it is as it is: the trial with its interval, every verdict, the numbers."""
+    with reported():
+        found = _one(name, namespace)
+        _print(found, output, lambda: show.explanation(found))
+
+
+@app.command()
+def plot(name: Name, output: Annotated[Path, typer.Option("--output", "-o", help="File, .svg.")],
+         namespace: Namespace = "") -> None:  # fmt: skip
+    """The trials' windows, intervals and verdicts as a picture (SVG)."""
+    with reported():
+        found = _one(name, namespace)
+        shown = pictures.panels(read_status(found.get("status"))[0])
+        output.write_text(pictures.svg(f"{found['metadata']['name']}: speed relative to the baseline", shown))
+        typer.echo(f"wrote {output}")
+
+
+@app.command()
+def abort(name: Name, drafter: Drafter = None, namespace: Namespace = "") -> None:
+    """End the trial that runs; its drafter is not tried again until it changes or you say retry."""
+    _verb(ANNOTATION_ABORT, name, drafter, namespace)
+
+
+@app.command()
+def retry(name: Name, drafter: Drafter = None, namespace: Namespace = "") -> None:
+    """Let a drafter (or all) be tried again."""
+    _verb(ANNOTATION_RETRY, name, drafter, namespace)
+
+
+@app.command()
+def pause(name: Name, namespace: Namespace = "") -> None:
+    """No trial starts, nothing is promoted; rollback stays on."""
+    _annotate(name, namespace, {ANNOTATION_PAUSED: "true"}, "paused")
+
+
+@app.command()
+def resume(name: Name, namespace: Namespace = "") -> None:
+    """End a pause."""
+    _annotate(name, namespace, {ANNOTATION_PAUSED: None}, "resumed")
+
+
+def _verb(annotation: str, name: str, drafter: str | None, namespace: str) -> None:
+    value = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") + (f"/{drafter}" if drafter else "")
+    _annotate(name, namespace, {annotation: value}, f"asked for {annotation.rpartition('/')[2]} {value}")
+
+
+def _annotate(name: str, namespace: str, annotations: dict[str, str | None], said: str) -> None:
+    with reported():
+        from specdeploy.cli import ask  # noqa: PLC0415
+
+        ask.annotate(namespace or ask.current_namespace(), name, annotations)
+        typer.echo(f"{name}: {said}")
+
+
+def _one(name: str, namespace: str) -> dict[str, Any]:
+    from specdeploy.cli import ask  # noqa: PLC0415
+
+    return ask.read_one(namespace or ask.current_namespace(), name)
+
+
+def _print(found: Any, output: str, table: Any) -> None:
+    if output == "json":
+        typer.echo(json.dumps(found, indent=2))
+    elif output == "yaml":
+        typer.echo(yaml.safe_dump(found, sort_keys=False), nl=False)
+    else:
+        Console().print(table())
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Whatever a user can cause ends as one line and exit code 1."""
+    from kubernetes.aio.config import ConfigException  # noqa: PLC0415
+
+    from specdeploy.cluster import ClusterError  # noqa: PLC0415
+    from specdeploy.preflight import PreflightError  # noqa: PLC0415
+    from specdeploy.settings import SettingsError  # noqa: PLC0415
+
+    try:
+        yield
+    except (SettingsError, PreflightError, ClusterError, ValueError, OSError, ConfigException) as error:
+        fail(str(error))
 
 
 def fail(message: str) -> NoReturn:
     """One line, exit 1."""
-    typer.echo(f"specdeploy: {message}", err=True)
+    typer.echo(f"specdeploy: {' '.join(message.split())}", err=True)
     raise typer.Exit(1)
 
 
 def main() -> None:
     """The console script."""
-    logging.captureWarnings(True)
     app()

@@ -1,0 +1,107 @@
+"""The demo, step by step. Every step is something that a person would do by hand."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from demo import install, traffic
+from demo.install import NAME, NAMESPACE, OPERATOR_NAMESPACE
+from demo.place import Place, devcluster, down, existing
+from demo.shell import DemoError, say
+from demo.watch import Watcher
+
+LOADS: dict[str, dict[str, Any]] = {
+    "sim": {"model": "sim/llama", "concurrency": 32, "max_tokens": 128, "prompts": "varied"},
+    "vllm": {"model": "tiny", "concurrency": 8, "max_tokens": 96, "prompts": "structured"},
+}
+LOSERS = {"sim": "heavy-eagle3", "vllm": "random-eagle3"}
+WINNERS = {"sim": "dflash", "vllm": "ngram"}
+PICTURE = Path("demo-out/trials.svg")
+
+
+def main() -> int:
+    """Exit 0 if the loser was taken off, the winner serves and no request failed."""
+    parser = argparse.ArgumentParser(prog="make demo")
+    parser.add_argument("--engine", choices=("sim", "vllm"), default="sim")
+    parser.add_argument("--context", default=None)
+    parser.add_argument("--down", action="store_true")
+    chosen = parser.parse_args()
+    try:
+        if chosen.down:
+            down()
+            return 0
+        return demo(chosen.engine, chosen.context)
+    except (DemoError, subprocess.TimeoutExpired) as error:
+        say(f"the demo stopped: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("stopped")
+        return 130
+
+
+def demo(engine: str, context: str | None) -> int:
+    """The whole of it."""
+    place = existing(context) if context else devcluster(vllm=engine == "vllm")
+    install.operator(place)
+    install.apply(place, install.manifest(place, engine))
+    watcher = Watcher(place)
+    watcher.until(_ready, seconds=700, what="a ready fleet")
+    say("the fleet is ready; clients start")
+    traffic.start(place, **LOADS[engine])
+    watcher.until(_judged, seconds=1500, what="a verdict on every drafter")
+    summary = traffic.stop(place)
+    return _report(place, engine, watcher.seen, summary)
+
+
+def _ready(status: dict[str, Any]) -> bool:
+    capacity = status.get("capacity") or {}
+    return capacity.get("desired", 0) > 0 and capacity.get("ready") == capacity.get("desired")
+
+
+def _judged(status: dict[str, Any]) -> bool:
+    return len(status.get("verdicts") or []) >= 2 and not status.get("trial")
+
+
+def _report(place: Place, engine: str, seen: dict[str, Any], summary: dict[str, Any]) -> int:
+    PICTURE.parent.mkdir(exist_ok=True)
+    for words in (["explain", NAME], ["plot", NAME, "-o", str(PICTURE)]):
+        say("$ specdeploy " + " ".join(words) + f" -n {NAMESPACE}")
+        _specdeploy(place, *words, "-n", NAMESPACE)
+    say(
+        f"clients: {summary['requests']} requests, {summary['failed']} failed, "
+        f"{summary['tokens_per_second']:.0f} tokens/s; a new connection for each"
+    )
+    outcomes = {v["drafter"]: v["outcome"] for v in seen["status"]["verdicts"]}
+    good = (
+        outcomes.get(LOSERS[engine]) in ("Disaster", "Slower")
+        and outcomes.get(WINNERS[engine]) == "Promoted"
+        and seen["status"]["serving"]["name"] == WINNERS[engine]
+        and summary["failed"] == 0
+    )
+    _look_further(place)
+    say("as it should be" if good else f"NOT as it should be: {outcomes}, {summary['failures']}")
+    return 0 if good else 1
+
+
+def _specdeploy(place: Place, *words: str) -> None:
+    command = [sys.executable, "-m", "specdeploy", *words]
+    done = subprocess.run(command, env={**os.environ, **place.env, "COLUMNS": "150"}, check=False)
+    if done.returncode != 0:
+        raise DemoError(f"specdeploy {words[0]} failed")
+
+
+def _look_further(place: Place) -> None:
+    kubeconfig = place.env.get("KUBECONFIG", "")
+    say("look further:")
+    say(f"    export KUBECONFIG={kubeconfig}")
+    say(f"    kubectl get sd,deploy,pods -n {NAMESPACE}")
+    say(f"    kubectl describe sd {NAME} -n {NAMESPACE}")
+    say(f"    kubectl logs -n {OPERATOR_NAMESPACE} deploy/specdeploy")
+    say(f"    make demo-down removes the cluster; the picture is {PICTURE}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""What the reading commands show: one object's status as text for a terminal. Pure; `rich` draws it."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from specdeploy.api.findings import read_status
+from specdeploy.api.reasons import Outcome
+from specdeploy.api.status import Status, TrialStatus, Verdict
+
+# The axis of an interval: a quarter to four times the baseline, logarithmic.
+_LOW, _HIGH = 0.25, 4.0
+_WIDTH = 48
+_COLOURS = {
+    Outcome.PROMOTED: "green",
+    Outcome.RUNNER_UP: "cyan",
+    Outcome.SLOWER: "red",
+    Outcome.DISASTER: "red",
+    Outcome.UNHEALTHY: "red",
+    Outcome.GUARDED: "red",
+    Outcome.INVALID: "yellow",
+}
+
+
+def listing(objects: Iterable[dict[str, Any]]) -> Table:
+    """One line an object, the columns of `kubectl get sd`."""
+    table = Table(box=None, header_style="bold")
+    for column in ("NAMESPACE", "NAME", "READY", "SERVING", "TRIAL", "SPEEDUP", "REASON"):
+        table.add_column(column, no_wrap=True)
+    for raw in objects:
+        status, _ = read_status(raw.get("status"))
+        ready = next((c.reason for c in status.conditions or [] if c.type == "Ready"), "")
+        table.add_row(
+            raw["metadata"]["namespace"],
+            raw["metadata"]["name"],
+            status.capacity.summary if status.capacity else "",
+            status.serving.name if status.serving else "",
+            (status.trial.summary or "") if status.trial else "",
+            (status.serving.summary or "") if status.serving else "",
+            ready,
+        )
+    return table
+
+
+def explanation(raw: dict[str, Any]) -> RenderableType:
+    """Why one object is as it is: the sentence, what is measured now, every verdict with its interval."""
+    status, _ = read_status(raw.get("status"))
+    meta, spec = raw["metadata"], raw.get("spec") or {}
+    title = Text.assemble(
+        (f"{meta['namespace']}/{meta['name']}", "bold"), f"  {spec.get('model', '')}  ", _pods(status)
+    )
+    parts: list[RenderableType] = [title, Text(status.message or "nothing is known yet")]
+    rows = [*_trial_rows(status.trial), *(_verdict_row(v) for v in status.verdicts or [])]
+    if rows:
+        parts += [Text(), _intervals(rows)]
+    sentences = [v for v in status.verdicts or [] if v.message]
+    if sentences:
+        parts += [Text(), *(_sentence(v) for v in sentences)]
+    return Group(*parts)
+
+
+Row = tuple[str, str, str | None, str | None, str | None, str]
+
+
+def _pods(status: Status) -> str:
+    return f"{status.capacity.summary} pods ready" if status.capacity else ""
+
+
+def _trial_rows(trial: TrialStatus | None) -> list[Row]:
+    if trial is None:
+        return []
+    return [(trial.drafter, str(trial.state), trial.ratio, trial.lower, trial.upper, "blue")]
+
+
+def _verdict_row(verdict: Verdict) -> Row:
+    colour = _COLOURS.get(verdict.outcome, "white")
+    return (verdict.drafter, verdict.outcome.value, verdict.ratio, verdict.lower, verdict.upper, colour)
+
+
+def _sentence(verdict: Verdict) -> Text:
+    colour = _COLOURS.get(verdict.outcome, "white")
+    return Text.assemble((f"{verdict.time} {verdict.outcome.value}: ", colour), verdict.message or "")
+
+
+def _intervals(rows: list[Row]) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("DRAFTER", no_wrap=True)
+    table.add_column("VERDICT", no_wrap=True)
+    table.add_column(axis_labels(), no_wrap=True)
+    table.add_column("SPEED", no_wrap=True)
+    for drafter, verdict, ratio, lower, upper, colour in rows:
+        bar = interval_bar(_number(ratio), _number(lower), _number(upper))
+        table.add_row(drafter, Text(verdict, colour), Text(bar, colour), figure(ratio, lower, upper))
+    return table
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text else None
+
+
+def figure(ratio: str | None, lower: str | None, upper: str | None) -> str:
+    """`1.81x [1.71, 1.92]`, as far as it is known."""
+    if ratio is None:
+        return "not measured"
+    interval = f" [{float(lower):.2f}, {float(upper):.2f}]" if lower and upper else ""
+    return f"{float(ratio):.2f}x{interval}"
+
+
+def axis_labels() -> str:
+    """The scale above the bars."""
+    cells = [" "] * _WIDTH
+    for value in (0.25, 0.5, 1.0, 2.0, 4.0):
+        label = f"{value:g}x"
+        at = min(_column(value), _WIDTH - len(label))
+        cells[at : at + len(label)] = label
+    return "".join(cells)
+
+
+def interval_bar(ratio: float | None, lower: float | None, upper: float | None) -> str:
+    """An interval on a logarithmic axis; `│` is the baseline, `●` the estimate."""
+    cells = ["·"] * _WIDTH
+    if lower is not None and upper is not None:
+        for at in range(_column(lower), _column(upper) + 1):
+            cells[at] = "━"
+    cells[_column(1.0)] = "│"
+    if ratio is not None:
+        cells[_column(ratio)] = "●"
+    return "".join(cells)
+
+
+def _column(ratio: float) -> int:
+    clipped = min(_HIGH, max(_LOW, ratio))
+    share = math.log(clipped / _LOW) / math.log(_HIGH / _LOW)
+    return round(share * (_WIDTH - 1))
