@@ -183,7 +183,7 @@ def shaped(model: type[Spec | Status]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional=fields)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(JSON | shaped(Spec) | shaped(Spec).map(lambda body: {**body, "model": "m"}))
 def test_no_json_value_makes_reading_a_spec_raise(raw: Any) -> None:
     reading = read_spec(raw)
@@ -195,7 +195,7 @@ def test_no_json_value_makes_reading_a_spec_raise(raw: Any) -> None:
         assert len(str(finding)) < 1000
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(JSON | shaped(Status))
 def test_no_json_value_makes_reading_a_status_raise(raw: Any) -> None:
     status, lost = read_status(raw)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.kube import Kubectl, dev_cluster, install_crd
+from tests.cluster.kube import Kubectl, dev_cluster, fresh_namespace, install_crd
 
 PORT_BASE = 17100
 
@@ -25,4 +25,4 @@ def apiserver() -> Iterator[Kubectl]:
     state = Path(tempfile.gettempdir()) / "specdeploy-test-apiserver"
     with dev_cluster(state, "--control-plane-only", f"--port-base={PORT_BASE}") as kubectl:
         install_crd(kubectl)
-        yield kubectl
+        yield fresh_namespace(kubectl)

@@ -2,12 +2,13 @@
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,13 @@ def _devcluster(environment: Mapping[str, str], *arguments: str) -> str:
         check=True,
     )
     return done.stdout
+
+
+def fresh_namespace(kubectl: Kubectl) -> Kubectl:
+    """The same cluster, in a new namespace: a cluster that was kept may hold what an earlier run left."""
+    namespace = f"test-{secrets.token_hex(4)}"
+    kubectl.run("create", "namespace", namespace)
+    return replace(kubectl, namespace=namespace)
 
 
 def install_crd(kubectl: Kubectl) -> None:

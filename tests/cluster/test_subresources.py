@@ -31,7 +31,7 @@ STATUS: dict[str, Any] = {
 
 
 def scale_of(kubectl: Kubectl, name: str) -> dict[str, Any]:
-    path = f"/apis/specdeploy.dev/v1alpha1/namespaces/default/specdeployments/{name}/scale"
+    path = f"/apis/specdeploy.dev/v1alpha1/namespaces/{kubectl.namespace}/specdeployments/{name}/scale"
     found: dict[str, Any] = json.loads(kubectl.run("get", f"--raw={path}"))
     return found
 
