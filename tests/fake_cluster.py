@@ -1,11 +1,11 @@
 """The protocol `Cluster` in memory: objects, uids, resourceVersions, conflicts, server-side apply, faults.
 
-`crash_after` stops the caller after so many writes, as a kill would. Deployments make no pods by themselves:
-`settle` does what controllers and kubelets would do.
+`crash_after` stops the caller after so many writes, as a kill would; `fault` lets single calls fail.
+Deployments make no pods by themselves: `settle` does what controllers and kubelets would do.
 """
 
-import copy
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +14,17 @@ from specdeploy.cluster import (
     PODS,
     SPEC_DEPLOYMENTS,
     AlreadyExists,
+    ClusterError,
     Conflict,
     Kind,
     NotFound,
     Object,
-    Refused,
 )
+
+Key = tuple[str, str, str]
+Path = tuple[str, ...]
+_ATOMIC = ("selector",)  # maps that one manager owns as a whole
+_UNMANAGED = ("name", "namespace", "uid", "resourceVersion")
 
 
 class Killed(BaseException):
@@ -28,27 +33,34 @@ class Killed(BaseException):
 
 @dataclass
 class FakeCluster:
-    """Objects by (kind, namespace, name). `writes` lists every write as (verb, kind, name)."""
+    """Objects by (kind, namespace, name). `writes` lists every write as (verb, kind, name).
 
-    objects: dict[tuple[str, str, str], Object] = field(default_factory=dict)
+    `fault(verb, kind, name)`: an error for this call, or None. `prune`: paths under status that the CRD
+    does not know, such as `trial.evidence`. `time`: the creation time of what is made now.
+    """
+
+    objects: dict[Key, Object] = field(default_factory=dict)
     writes: list[tuple[str, str, str]] = field(default_factory=list)
     crash_after: int | None = None
-    refuse: Callable[[Kind, Object], str | None] = lambda kind, body: None
+    fault: Callable[[str, Kind, str], ClusterError | None] = lambda verb, kind, name: None
     prune: frozenset[str] = frozenset()
     time: str = "2026-01-01T00:00:00Z"
+    _applied: dict[Key, Object] = field(default_factory=dict)
     _version: int = 0
     _uid: int = 0
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        self._fail("get", kind, name)
         try:
-            return copy.deepcopy(self.objects[kind.plural, namespace, name])
+            return _copy(self.objects[kind.plural, namespace, name])
         except KeyError:
             raise NotFound(f"{kind.plural} {name}") from None
 
     async def list_all(self, kind: Kind, namespace: str, selector: str = "") -> list[Object]:
+        self._fail("list", kind, namespace)
         key, _, value = selector.partition("=")
         return [
-            copy.deepcopy(body)
+            _copy(body)
             for (plural, ns, _), body in sorted(self.objects.items())
             if plural == kind.plural
             and namespace in ("", ns)
@@ -56,111 +68,211 @@ class FakeCluster:
         ]
 
     async def create(self, kind: Kind, namespace: str, body: Object) -> Object:
-        self._count("create", kind, body["metadata"]["name"])
-        if fault := self.refuse(kind, body):
-            raise Refused(fault)
-        key = (kind.plural, namespace, body["metadata"]["name"])
+        key = self._write("create", kind, namespace, body["metadata"]["name"])
         if key in self.objects:
             raise AlreadyExists(key[2])
         return self.put(kind, namespace, body)
 
     async def patch(self, kind: Kind, namespace: str, name: str, body: Object, how: str) -> Object:
-        self._count(how, kind, name)
-        key = (kind.plural, namespace, name)
-        if key not in self.objects:
-            if how == "apply":
-                return self.put(kind, namespace, body)
-            raise NotFound(name)
-        live = self.objects[key]
-        wanted = body.get("metadata", {}).get("resourceVersion")
-        if wanted not in (None, live["metadata"]["resourceVersion"]):
-            raise Conflict(name)
-        return self._bump(key, _merged(live, body))
+        key = self._write(how, kind, namespace, name)
+        live = self.objects.get(key)
+        meta = body.get("metadata", {})
+        known = live["metadata"] if live else {}
+        if any(meta[k] != known.get(k) for k in ("uid", "resourceVersion") if k in meta):
+            raise Conflict(f"{name}: the object has been modified")
+        if how == "merge":
+            if live is None:
+                raise NotFound(name)
+            return self._store(key, _merged(live, body))
+        return self._apply(key, kind, live, body, force=how == "force")
+
+    def _apply(self, key: Key, kind: Kind, live: Object | None, body: Object, *, force: bool) -> Object:
+        before = self._applied.get(key, {})
+        clashes = [
+            path
+            for path, value in _leaves(body)
+            if _differs(live, path, value) and not _has(before, path, live)
+        ]
+        if clashes and not force:
+            field = ".".join(clashes[0])
+            raise Conflict(
+                f'Apply failed with {len(clashes)} conflict: conflict with "kubectl-edit": .{field}'
+            )
+        self._applied[key] = _copy(body)
+        base = live if live is not None else self.put(kind, key[1], {"metadata": {"name": key[2]}})
+        merged = _applied(base, before, body)
+        entry = {"manager": "specdeploy", "operation": "Apply", "fieldsV1": _fields(body)}
+        others = [e for e in base["metadata"].get("managedFields", []) if e["manager"] != "specdeploy"]
+        merged["metadata"]["managedFields"] = [*others, entry]
+        return self._store(key, merged)
 
     async def replace_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
-        self._count("status", kind, name)
-        key = (kind.plural, namespace, name)
+        key = self._write("status", kind, namespace, name)
+        if key not in self.objects:
+            raise NotFound(name)
         live = self.objects[key]
         if body["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]:
             raise Conflict(name)
-        status = {k: v for k, v in copy.deepcopy(body["status"]).items() if k not in self.prune}
-        return self._bump(key, {**live, "status": status})
+        return self._store(key, {**live, "status": _pruned(_copy(body["status"]), self.prune)})
 
     async def delete(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
-        self._count("delete", kind, name)
-        live = self.objects.get((kind.plural, namespace, name))
+        key = self._write("delete", kind, namespace, name)
+        live = self.objects.get(key)
         if live is not None and live["metadata"]["uid"] == uid:
-            del self.objects[kind.plural, namespace, name]
+            del self.objects[key]
 
     # -- for tests ----------------------------------------------------------------------------------
 
     def put(self, kind: Kind, namespace: str, body: Object) -> Object:
         """Store an object as the API server would: uid, resourceVersion, creation time, generation."""
         self._uid += 1
-        body = copy.deepcopy(body)
+        body = _copy(body)
         meta = body["metadata"]
         meta.setdefault("uid", f"uid-{self._uid}")
         meta.setdefault("namespace", namespace)
         meta.setdefault("creationTimestamp", self.time)
         meta.setdefault("generation", 1)
-        return self._bump((kind.plural, namespace, meta["name"]), body)
+        return self._store((kind.plural, namespace, meta["name"]), body)
 
     def of(self, kind: Kind) -> list[Object]:
         return [body for (plural, _, _), body in sorted(self.objects.items()) if plural == kind.plural]
 
-    def settle(self, *, ready: bool = True) -> None:
-        """Controllers and kubelets: as many pods as each Deployment wants."""
+    def one(self, kind: Kind, name: str, namespace: str = "default") -> Object:
+        return self.objects[kind.plural, namespace, name]
+
+    def sd(self, name: str = "gemma", namespace: str = "default") -> Object:
+        return self.one(SPEC_DEPLOYMENTS, name, namespace)
+
+    def edit(self, kind: Kind, name: str, patch: Object, namespace: str = "default") -> None:
+        """What a person does with kubectl edit: a merge patch; None removes a field."""
+        key = (kind.plural, namespace, name)
+        live = self.objects[key]
+        merged = _merged(live, patch)
+        if "spec" in patch:
+            merged["metadata"] = {**merged["metadata"], "generation": live["metadata"]["generation"] + 1}
+        self._store(key, merged)
+
+    def remove(self, kind: Kind, name: str, namespace: str = "default") -> None:
+        """What a person does with kubectl delete."""
+        self._applied.pop((kind.plural, namespace, name), None)
+        del self.objects[kind.plural, namespace, name]
+
+    def settle(self) -> None:
+        """Controllers: as many pods as each Deployment wants; new ones are not ready yet."""
         for deployment in self.of(DEPLOYMENTS):
             meta, labels = deployment["metadata"], deployment["spec"]["template"]["metadata"]["labels"]
             mine = [
                 p
                 for p in self.of(PODS)
                 if p["metadata"]["labels"]["specdeploy.dev/template"] == labels["specdeploy.dev/template"]
+                and p["status"]["phase"] == "Running"
             ]
             for pod in mine[deployment["spec"]["replicas"] :]:
-                del self.objects["pods", meta["namespace"], pod["metadata"]["name"]]
+                self.remove(PODS, pod["metadata"]["name"], meta["namespace"])
             for _ in range(deployment["spec"]["replicas"] - len(mine)):
-                self.put(PODS, meta["namespace"], self._new_pod(meta["name"], labels, ready=ready))
+                self.put(PODS, meta["namespace"], self._new_pod(meta["name"], labels))
 
-    def _new_pod(self, owner: str, labels: dict[str, str], *, ready: bool) -> Object:
-        self._uid += 1
-        state = "True" if ready else "False"
+    def _new_pod(self, owner: str, labels: dict[str, str]) -> Object:
+        number = self._uid + 1
         return {
-            "metadata": {"name": f"{owner}-{self._uid}", "labels": dict(labels)},
+            "metadata": {"name": f"{owner}-{number}", "labels": dict(labels)},
             "spec": {"nodeName": "n1"},
             "status": {
                 "phase": "Running",
-                "podIP": f"10.0.0.{self._uid}",
-                "conditions": [{"type": "Ready", "status": state, "lastTransitionTime": self.time}],
+                "podIP": f"10.0.{number // 250}.{number % 250 + 1}",
+                "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": self.time}],
                 "containerStatuses": [
-                    {"name": "vllm", "restartCount": 0, "started": ready, "imageID": "sha256:1", "state": {}}
+                    {"name": "vllm", "restartCount": 0, "started": False, "imageID": "sha256:1", "state": {}}
                 ],
             },
         }
 
-    def sd(self, name: str = "gemma", namespace: str = "default") -> Object:
-        return self.objects[SPEC_DEPLOYMENTS.plural, namespace, name]
+    def make_ready(self, pod: Object) -> None:
+        """The kubelet: its engine is up."""
+        status = _copy(pod["status"])
+        status["conditions"] = [{"type": "Ready", "status": "True", "lastTransitionTime": self.time}]
+        status["containerStatuses"][0]["started"] = True
+        self._store(
+            ("pods", pod["metadata"]["namespace"], pod["metadata"]["name"]), {**pod, "status": status}
+        )
 
-    def edit(self, kind: Kind, name: str, namespace: str = "default", **spec: Any) -> None:
-        """What a person does with kubectl edit."""
-        key = (kind.plural, namespace, name)
-        live = self.objects[key]
-        meta = {**live["metadata"], "generation": live["metadata"].get("generation", 1) + 1}
-        self._bump(key, {**live, "metadata": meta, "spec": {**live["spec"], **spec}})
-
-    def _bump(self, key: tuple[str, str, str], body: Object) -> Object:
+    def _store(self, key: Key, body: Object) -> Object:
         self._version += 1
         body = {**body, "metadata": {**body["metadata"], "resourceVersion": str(self._version)}}
         self.objects[key] = body
-        return copy.deepcopy(body)
+        return _copy(body)
 
-    def _count(self, verb: str, kind: Kind, name: str) -> None:
+    def _write(self, verb: str, kind: Kind, namespace: str, name: str) -> Key:
         if self.crash_after is not None and len(self.writes) >= self.crash_after:
             raise Killed
         self.writes.append((verb, kind.plural, name))
+        self._fail(verb, kind, name)
+        return kind.plural, namespace, name
+
+    def _fail(self, verb: str, kind: Kind, name: str) -> None:
+        error = self.fault(verb, kind, name)
+        if error is not None:
+            raise error
+
+
+def _copy(body: Any) -> Any:
+    """As it goes over the wire."""
+    return json.loads(json.dumps(body))
 
 
 def _merged(live: Any, patch: Any) -> Any:
     if not isinstance(live, dict) or not isinstance(patch, dict):
-        return copy.deepcopy(patch)
-    return {**live, **{k: _merged(live.get(k), v) for k, v in patch.items()}}
+        return _copy(patch)
+    kept = {k: v for k, v in live.items() if patch.get(k, 0) is not None}
+    return {**kept, **{k: _merged(live.get(k), v) for k, v in patch.items() if v is not None}}
+
+
+def _applied(live: Any, before: Any, wanted: Any, name: str = "") -> Any:
+    """Server-side apply: what was applied before and is wanted no more goes, what others added stays."""
+    if isinstance(wanted, dict) and name not in _ATOMIC:
+        live, before = live if isinstance(live, dict) else {}, before if isinstance(before, dict) else {}
+        kept = {k: v for k, v in live.items() if k in wanted or k not in before}
+        return {**kept, **{k: _applied(live.get(k), before.get(k), v, k) for k, v in wanted.items()}}
+    if isinstance(wanted, list):
+        others = [item for item in live or [] if item not in (before or []) and item not in wanted]
+        return [*others, *_copy(wanted)]
+    return wanted
+
+
+def _leaves(body: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for key, value in body.items():
+        if isinstance(value, dict) and key not in _ATOMIC:
+            yield from _leaves(value, (*path, key))
+        elif not isinstance(value, list):
+            yield (*path, key), value
+
+
+def _at(body: Any, path: Path) -> Any:
+    for key in path:
+        body = body.get(key) if isinstance(body, dict) else None
+    return body
+
+
+def _differs(live: Object | None, path: Path, value: Any) -> bool:
+    return live is not None and _at(live, path) not in (None, value)
+
+
+def _has(before: Object, path: Path, live: Object | None) -> bool:
+    """Whether we set what is there now."""
+    return _at(before, path) is not None and _at(before, path) == _at(live, path)
+
+
+def _fields(body: Any) -> Any:
+    if not isinstance(body, dict):
+        return {}
+    inner = {key: {} if key in _ATOMIC else value for key, value in body.items() if key not in _UNMANAGED}
+    return {f"f:{key}": _fields(value) for key, value in inner.items()}
+
+
+def _pruned(status: Any, paths: frozenset[str], at: str = "") -> Any:
+    if isinstance(status, list):
+        return [_pruned(item, paths, f"{at}[]") for item in status]
+    if not isinstance(status, dict):
+        return status
+    inner = {key: f"{at}.{key}".lstrip(".") for key in status}
+    return {k: _pruned(v, paths, inner[k]) for k, v in status.items() if inner[k] not in paths}

@@ -26,7 +26,7 @@ from specdeploy.manifests.deployment import build_deployment
 from specdeploy.manifests.event import build_event
 from specdeploy.manifests.owner import Owner
 from specdeploy.manifests.service import build_service
-from specdeploy.observe import NOBODY, belongs
+from specdeploy.observe import NOBODY, belongs, strayed_labels
 from specdeploy.rollout import Deployment, Event, Plan
 
 log = logging.getLogger(__name__)
@@ -61,8 +61,11 @@ class Applier:
             return Applied(again=True)
         for existing, replicas in plan.scale:
             await self._scale(owner.namespace, existing, replicas)
-        edited = tuple(Event("Warning", "ReplicasEdited", note) for note in plan.notes)
-        return Applied(events=(*edited, *await self._frame(found, stored, plan, owner)))
+        events = [Event("Warning", "ReplicasEdited", note) for note in plan.notes]
+        events += await self._frame(found, stored, plan, owner)
+        for stray in found.strays:
+            events += await self._relabel(stray)
+        return Applied(events=tuple(events))
 
     async def _create_all(self, found: Gathered, stored: Status, plan: Plan, memory: Memory) -> bool:
         """Whether something new came up. What is wanted no more is refused and in conflict no more."""
@@ -99,13 +102,17 @@ class Applier:
         live = await self._cluster.get(DEPLOYMENTS, namespace, meta["name"])
         if not belongs(live, found.seen.uid):
             return _remember(memory.conflicts, meta["name"], name_taken("Deployment", found.raw, live))
-        if "deletionTimestamp" in live["metadata"] or contains(live["metadata"], meta):
-            return False  # it is on its way out; its end is an event
-        labels = {"labels": meta["labels"], "annotations": meta["annotations"]}
-        await self._cluster.patch(
-            DEPLOYMENTS, namespace, meta["name"], {"metadata": labels | _exactly(live)}, "merge"
-        )
-        return True
+        return "deletionTimestamp" not in live["metadata"] and bool(await self._relabel(live))
+
+    async def _relabel(self, live: Object) -> tuple[Event, ...]:
+        """Put the labels of our own Deployment right; its pods are not touched."""
+        meta, labels = live["metadata"], strayed_labels(live)
+        if not labels:
+            return ()
+        body = {"metadata": {"labels": labels} | _exactly(live)}
+        await self._cluster.patch(DEPLOYMENTS, meta["namespace"], meta["name"], body, "merge")
+        text = f"Deployment {meta['name']} is put right: labels {', '.join(labels)}"
+        return (Event("Warning", "ChildEdited", text),)
 
     async def _scale(self, namespace: str, existing: Deployment, replicas: int) -> None:
         """Only `replicas`, only of the very object that was read."""
@@ -160,7 +167,7 @@ class Applier:
     async def tell(self, found: Gathered, events: Iterable[Event]) -> None:
         """Post Events. They are for people: one that can't be posted is logged, and nothing fails."""
         owner = _owner(found)
-        for number, event in enumerate(events):
+        for event in events:
             log.info("%s/%s: %s: %s", owner.namespace, owner.name, event.reason, event.message)
             body = build_event(
                 owner,
@@ -168,10 +175,11 @@ class Applier:
                 reason=event.reason,
                 message=event.message,
                 now=found.seen.now,
-                number=number,
             )
             try:
                 await self._cluster.create(EVENTS, owner.namespace, body)
+            except AlreadyExists:
+                continue
             except ClusterError as error:
                 log.warning("an Event could not be posted: %s", error)
 

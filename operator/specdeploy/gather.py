@@ -14,7 +14,7 @@ from specdeploy.measure import Measured, Measurer, Subject, tell_once
 from specdeploy.metrics.sample import ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow
 from specdeploy.nodes import Nodes
-from specdeploy.observe import belongs, controller, deployment, owner_words, pods
+from specdeploy.observe import belongs, controller, deployment, owner_words, pods, strayed_labels
 from specdeploy.rollout import Deployment, Observation, Pod
 
 Key = tuple[str, str]
@@ -47,7 +47,8 @@ class Memory:
 @dataclass(frozen=True)
 class Gathered:
     """One pass's input: the object as read, its status as far as it could be read, what was seen, the live
-    Service and budget (None if there are none), the window that has just ended, pods that were not read."""
+    Service and budget (None if there are none), the window that has just ended, why pods were not read, our Deployments with
+    edited labels."""
 
     raw: Object
     status: Status
@@ -56,6 +57,7 @@ class Gathered:
     budget: Object | None
     measured: MeasuredWindow | None
     failures: tuple[ScrapeFailure, ...] = ()
+    strays: tuple[Object, ...] = ()
 
     def extended(self) -> "Gathered":
         """The same pass without the window: it goes on until it holds enough."""
@@ -89,9 +91,8 @@ class Gatherer:
         selector = f"{LABEL_NAME}={name}"
         reading = read_spec(raw.get("spec"))
         status, lost = read_status(raw.get("status"))
-        deployments = tuple(
-            deployment(d, uid) for d in await self._cluster.list_all(DEPLOYMENTS, namespace, selector)
-        )
+        raw_deployments = await self._cluster.list_all(DEPLOYMENTS, namespace, selector)
+        deployments = tuple(deployment(d, uid) for d in raw_deployments)
         raw_pods = await self._cluster.list_all(PODS, namespace, selector)
         live = await self._pods(deployments, raw_pods)
         service = await self._maybe(SERVICES, namespace, name)
@@ -124,7 +125,8 @@ class Gatherer:
             crd_outdated=self._crd_outdated or (memory.pruned.sentence if memory.pruned else None),
         )
         failures = tuple(measured.failures.values()) if measured else ()
-        return Gathered(raw, status, seen, service, budget, window, failures)
+        strays = tuple(d for d in raw_deployments if belongs(d, uid) and strayed_labels(d))
+        return Gathered(raw, status, seen, service, budget, window, failures, strays)
 
     async def _maybe(self, kind: Kind, namespace: str, name: str) -> Object | None:
         try:

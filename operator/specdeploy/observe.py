@@ -9,6 +9,8 @@ from specdeploy.api.names import (
     CONTAINER,
     FIELD_MANAGER,
     LABEL_DRAFTER,
+    LABEL_MANAGED_BY,
+    LABEL_NAME,
     LABEL_REVISION,
     LABEL_TEMPLATE,
 )
@@ -23,6 +25,7 @@ _FINISHED = ("Succeeded", "Failed")
 _NO_CRASH = frozenset({"ContainerStatusUnknown"})
 # A container that waits for these is on its way.
 _ON_ITS_WAY = frozenset({"ContainerCreating", "PodInitializing", ""})
+_OUR_LABELS = (LABEL_MANAGED_BY, LABEL_NAME, LABEL_REVISION, LABEL_DRAFTER, LABEL_TEMPLATE)
 NOBODY = "nobody we know (no controller)"
 
 
@@ -70,6 +73,14 @@ def _template(raw: Raw) -> str:
     """From the selector: unlike a label, nobody can edit it."""
     selector = raw.get("spec", {}).get("selector") or {}
     return str((selector.get("matchLabels") or {}).get(LABEL_TEMPLATE, ""))
+
+
+def strayed_labels(raw: Raw) -> dict[str, str]:
+    """Our labels that somebody has edited on a Deployment, as they were: its pods still have them."""
+    labels = raw.get("metadata", {}).get("labels") or {}
+    template = raw.get("spec", {}).get("template") or {}
+    kept = (template.get("metadata") or {}).get("labels") or {}
+    return {key: kept[key] for key in _OUR_LABELS if key in kept and labels.get(key) != kept[key]}
 
 
 def _whole(text: str | None) -> int:

@@ -1,5 +1,6 @@
 """The Kubernetes Event that tells a decision, about the SpecDeployment itself."""
 
+import zlib
 from typing import Any
 
 from specdeploy.api.names import API_VERSION, KIND
@@ -10,16 +11,15 @@ COMPONENT = "specdeploy"
 _LONGEST_MESSAGE = 1024
 
 
-def build_event(
-    owner: Owner, *, kind: str, reason: str, message: str, now: float, number: int
-) -> dict[str, Any]:
-    """A core/v1 Event. `kind` is Normal or Warning; `number` tells the Events of one pass apart."""
+def build_event(owner: Owner, *, kind: str, reason: str, message: str, now: float) -> dict[str, Any]:
+    """A core/v1 Event. `kind` is Normal or Warning. The same thing told twice in a moment is one Event."""
     moment = instant(now)
+    content = zlib.crc32(f"{reason} {message}".encode())
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{owner.name}.{int(now * 1000):x}{number:02x}",
+            "name": f"{owner.name}.{int(now * 1000):x}.{content:08x}",
             "namespace": owner.namespace,
         },
         "involvedObject": {
