@@ -11,9 +11,9 @@ FAST, SLOW = Engine(speed=1.8), Engine(speed=0.4)
 
 
 def fresh(*drafters: dict[str, Any], replicas: int = 4, **more: Any) -> World:
-    """Nothing has happened yet; `dflash` is fast, `eagle` a little slower, everything else like the baseline."""
+    """Nothing has happened yet; `dflash` is fast, `eagle` a little less, all others like the baseline."""
     engines = {"dflash": Engine(speed=1.8), "eagle": Engine(speed=1.4)}
-    return World(spec(*(drafters or (EAGLE,)), replicas=replicas, **more), engines)
+    return World(spec(*(drafters or (EAGLE,)), replicas=replicas, **more), engines, tick=10.0)
 
 
 @cache

@@ -1,12 +1,13 @@
 import pytest
+
 from specdeploy.rollout.health import ailment, cause
 from specdeploy.rollout.observation import Exit, Pod
 
 NOW = 10_000.0
+CORE = "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n"
 REFUSAL = (
     "(EngineCore pid=42) ERROR [core.py:900] ValueError: Free memory on device cuda:0 (11.6/192.0 GiB) on "
-    "startup is less than desired GPU memory utilization (0.9, 172.8 GiB).\n"
-    "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n"
+    "startup is less than desired GPU memory utilization (0.9, 172.8 GiB).\n" + CORE
 )
 UNKNOWN_KEY = (
     "pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\n"
@@ -99,12 +100,11 @@ def test_the_words_do_not_change_from_pass_to_pass() -> None:
         ),
         (
             "Traceback (most recent call last):\nNotImplementedError: Unsupported speculative method: 'mtp'\n"
-            "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+            + CORE,
             "NotImplementedError: Unsupported speculative method: 'mtp'",
         ),
         (
-            "ValueError: There is no module or parameter named 'model' in Qwen3Eagle3Model\n"
-            "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+            "ValueError: There is no module or parameter named 'model' in Qwen3Eagle3Model\n" + CORE,
             "ValueError: There is no module or parameter named 'model' in Qwen3Eagle3Model",
         ),
         (

@@ -1,8 +1,8 @@
 """Verbs by annotation: executed once, in order, never by an old object."""
 
 import pytest
-from specdeploy.api.status import MAX_REQUESTS, instant
 
+from specdeploy.api.status import MAX_REQUESTS, instant
 from tests.rollout.scenes import on_trial
 from tests.rollout.world import START, World
 

@@ -1,12 +1,15 @@
-"""Whole rollouts, told as a person would see them. `UPDATE_GOLDEN=1 pytest tests/rollout` writes them anew."""
+"""Whole rollouts, told as a person would see them.
+
+`UPDATE_GOLDEN=1 pytest tests/rollout` writes them anew.
+"""
 
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from specdeploy.rollout import Exit
 
+from specdeploy.rollout import Exit
 from tests.rollout.world import Engine, World, drafter, spec
 
 GOLDEN = Path(__file__).parent / "golden"

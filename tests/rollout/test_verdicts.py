@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.status import (

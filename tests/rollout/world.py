@@ -96,6 +96,7 @@ class World:
     _window: int = -1
     _line: str = ""
     _seen: object = None
+    _read: tuple[dict[str, Any], Status] | None = None
 
     def engine(self, drafter: str) -> Engine:
         return self.engines.get(drafter, Engine())
@@ -217,7 +218,7 @@ class World:
     def decide(self) -> tuple[Observation, Step]:
         """Observe and decide, as the operator does, and store the status."""
         seen = self.observe()
-        step = advance(seen, read_status(self.status)[0])
+        step = advance(seen, self.typed)
         wire = step.status.wire()
         self.writes += wire != self.status
         self.passes += 1
@@ -355,7 +356,9 @@ class World:
 
     @property
     def typed(self) -> Status:
-        return read_status(self.status)[0]
+        if self._read is None or self._read[0] is not self.status:
+            self._read = (self.status, read_status(self.status)[0])
+        return self._read[1]
 
     @property
     def state(self) -> str:

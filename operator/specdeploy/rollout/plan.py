@@ -97,10 +97,10 @@ def _drop_one(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -
     """Take one pod from the template with the largest surplus, if the fleet is whole: every pod is there
     and ready, none of them is on its way out."""
     surplus = [t for t in counts if _surplus(t, wanted, counts) > 0]
-    whole = all(len(_ready(scene, t)) == n for t, n in counts.items()) and all(
-        p.ready and not p.terminating for p in scene.seen.pods
-    )
-    if surplus and whole:
+    full = sum(counts.values()) >= scene.replicas
+    ready = all(len(_ready(scene, t)) == n for t, n in counts.items())
+    whole = all(p.ready and not p.terminating for p in scene.seen.pods)
+    if surplus and full and ready and whole:
         counts[max(surplus, key=lambda t: (_surplus(t, wanted, counts), t))] -= 1
 
 
