@@ -59,6 +59,7 @@ format: $(VENV)/.complete
 generate: $(VENV)/.complete
 	$(BIN)/python -m specdeploy crd > crds/specdeployments.yaml
 	cp crds/specdeployments.yaml charts/specdeploy/files/specdeployments.yaml
+	$(BIN)/python tools/reference.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ RELEASE = "specdeploy"
 OPERATOR_NAMESPACE = "specdeploy-system"
 NAMESPACE = "specdeploy-demo"
 NAME = "demo"
+POD = "clients"
 HERE = Path(__file__).resolve().parent
 
 # The lean form of the real engine on two cores (vLLM 0.32 on the CPU); every arm gets the same.
@@ -18,28 +19,33 @@ VLLM_ARGS = [
     "--max-model-len=512", "--dtype=float32", "--enforce-eager", "--distributed-executor-backend=uni",
     "--kv-cache-memory-bytes=67108864",
 ]  # fmt: skip
-VLLM_ENV = {
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "OMP_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "OMP_WAIT_POLICY": "PASSIVE",
-    "HF_HUB_OFFLINE": "1",
-}
+
+
+def prepare(place: Place) -> None:
+    """A namespace of the demo's own, without what an earlier demo left in it."""
+    place.kubectl("create", "namespace", NAMESPACE, check=False)
+    place.kubectl("delete", "pod", POD, "-n", NAMESPACE, "--ignore-not-found", "--grace-period=1")
+    place.kubectl("delete", "sd", NAME, "-n", NAMESPACE, "--ignore-not-found", check=False)
+    place.kubectl(
+        "wait", "pod", "-n", NAMESPACE, "-l", f"specdeploy.dev/name={NAME}", "--for=delete",
+        "--timeout=120s", check=False,
+    )  # fmt: skip
+    place.kubectl("delete", "events", "--all", "-n", NAMESPACE)
 
 
 def operator(place: Place) -> None:
-    """The chart, from this checkout, with the image that was built from it."""
+    """The chart of this checkout with the image built from it; it watches the demo's namespace."""
     repository, _, tag = place.operator_image.rpartition(":")
     place.helm(
         "upgrade", "--install", RELEASE, str(ROOT / "charts" / "specdeploy"),
         "--namespace", OPERATOR_NAMESPACE, "--create-namespace",
         "--set", f"image.repository={repository},image.tag={tag}",
-        "--set", "logFormat=plain",
+        "--set", f"logFormat=plain,watchNamespaces={{{NAMESPACE}}}",
         "--wait", "--timeout", "180s",
     )  # fmt: skip
     # A new image behind the same tag is only seen by a new pod.
-    place.kubectl("rollout", "restart", "deployment", "-n", OPERATOR_NAMESPACE)
-    place.kubectl("rollout", "status", "deployment", "-n", OPERATOR_NAMESPACE, "--timeout=120s")
+    place.kubectl("rollout", "restart", f"deployment/{RELEASE}", "-n", OPERATOR_NAMESPACE)
+    place.kubectl("rollout", "status", f"deployment/{RELEASE}", "-n", OPERATOR_NAMESPACE, "--timeout=120s")
 
 
 def manifest(place: Place, engine: str) -> str:
@@ -47,11 +53,9 @@ def manifest(place: Place, engine: str) -> str:
     values = {"ENGINE_IMAGE": place.sim_image}
     if engine == "vllm":
         venv, models = vllm_paths()
-        env = [{"name": name, "value": value} for name, value in VLLM_ENV.items()]
         values = {
             "ENGINE_IMAGE": place.vllm_image,
             "ENGINE_ARGS": json.dumps(VLLM_ARGS),
-            "ENGINE_ENV": json.dumps(env),
             "VENV": venv,
             "MODELS": models,
         }
@@ -59,9 +63,7 @@ def manifest(place: Place, engine: str) -> str:
 
 
 def apply(place: Place, text: str) -> None:
-    """`kubectl apply`, into a namespace of the demo's own; what an earlier demo left is removed first."""
-    place.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", "--timeout=180s")
-    place.kubectl("create", "namespace", NAMESPACE)
+    """`kubectl apply` of the demo's SpecDeployment, shown as it is."""
     say("kubectl apply -f - :")
     for line in text.splitlines():
         if line and not line.startswith("#"):

@@ -3,11 +3,10 @@
 import json
 import time
 
-from demo.install import NAME, NAMESPACE
+from demo.install import NAME, NAMESPACE, POD
 from demo.place import Place
 from demo.shell import DemoError
 
-POD = "clients"
 LONGEST_SECONDS = 1800
 
 
