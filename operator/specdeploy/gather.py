@@ -47,8 +47,8 @@ class Memory:
 @dataclass(frozen=True)
 class Gathered:
     """One pass's input: the object as read, its status as far as it could be read, what was seen, the live
-    Service and budget (None if there are none), the window that has just ended, why pods were not read, our Deployments with
-    edited labels."""
+    Service and budget (None if there are none), the window that has just ended, why pods were not read, and
+    our Deployments with edited labels."""
 
     raw: Object
     status: Status

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specdeploy.api.findings import read_status
+from specdeploy.api.reasons import Condition
 from specdeploy.api.status import Status
 from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, Object
 from specdeploy.gather import Gathered, Memory, Pruned
@@ -55,10 +56,12 @@ class StatusWriter:
 
 
 def meaning(wire: Object) -> object:
-    """A status without instants and figures: what people and /scale act on, and which window was judged."""
-    conditions = tuple((c["type"], c["status"], c["reason"]) for c in wire.get("conditions") or [])
-    judged = (wire.get("trial") or {}).get("lastWindow")
-    return wire.get("observedGeneration"), wire.get("replicas"), wire.get("selector"), judged, conditions
+    """A status without instants, figures and what depends on its own memory: whether the object is ready,
+    what /scale reads, and how far a trial is."""
+    trial = wire.get("trial") or {}
+    ready = [(c["status"], c["reason"]) for c in wire.get("conditions") or [] if c["type"] == Condition.READY]
+    scale = wire.get("observedGeneration"), wire.get("replicas"), wire.get("selector")
+    return ready, scale, trial.get("state"), trial.get("lastWindow")
 
 
 def dropped(sent: Any, kept: Any, path: str = "status") -> Iterator[str]:

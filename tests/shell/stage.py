@@ -55,7 +55,6 @@ class Stage:
     pages: dict[str, Page] = field(default_factory=dict)
     now: float = START
     latest: float | None = None
-    _seen: float = START
 
     def __post_init__(self) -> None:
         self.cluster.time = instant(self.now)

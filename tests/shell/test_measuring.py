@@ -1,0 +1,180 @@
+"""Pods whose pages can't be read: told once, counted, survived."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from specdeploy.cluster import DEPLOYMENTS, NODES, PODS, SPEC_DEPLOYMENTS, Forbidden
+from specdeploy.metrics.pods import MAX_BODY_BYTES, PodReader, Target
+from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
+from tests.shell.stage import Page, Stage, exported, spec
+
+
+class Endless(httpx.AsyncByteStream):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * (MAX_BODY_BYTES // 2)
+
+
+def refuse(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("connection refused")
+
+
+def slow(request: httpx.Request) -> httpx.Response:
+    raise httpx.ReadTimeout("nothing came")
+
+
+def answering(status: int = 200, content: bytes = b"") -> Page:
+    return lambda request: httpx.Response(status, content=content)
+
+
+BAD_PAGES: list[tuple[str, Page, str]] = [
+    ("garbage", answering(content=b"vllm:generation_tokens_total{ nonsense"), "Garbage"),
+    ("binary", answering(content=bytes(range(256)) * 64), "NotVllm|Garbage"),
+    ("empty", answering(), "NotVllm|Garbage"),
+    ("somebody else's", answering(content=b"up 1\n"), "NotVllm"),
+    ("endless", lambda request: httpx.Response(200, stream=Endless()), "TooLarge"),
+    ("slow", slow, "Timeout"),
+    ("refused", refuse, "Unreachable"),
+    ("an error", answering(500), "HttpStatus"),
+    ("a redirect", answering(302), "HttpStatus"),
+]
+
+
+def failures(stage: Stage) -> dict[str, float]:
+    metrics = stage.telemetry.scrape_failures.collect()
+    return {s.labels["kind"]: s.value for m in metrics for s in m.samples if s.name.endswith("_total")}
+
+
+@pytest.mark.parametrize(("page", "kind"), [(p, k) for _, p, k in BAD_PAGES], ids=[n for n, _, _ in BAD_PAGES])
+async def test_a_pod_with_a_bad_page_is_told_once_counted_and_survived(
+    page: Page, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(40, Stage.measuring)
+    [bad] = [p["metadata"]["name"] for p in stage.pods_of("dflash")]
+    stage.pages[bad] = page
+    with caplog.at_level(logging.WARNING):
+        await stage.run(12)
+    [counted] = failures(stage)
+    assert counted in kind.split("|")
+    assert 5 <= failures(stage)[counted] <= 7
+    assert len([r for r in caplog.records if bad in r.getMessage()]) == 1
+    status, reason, message = stage.condition("MetricsAvailable")
+    assert (status, reason) == ("False", "ScrapeFailed")
+    assert bad in message
+    assert stage.condition("Ready")[0] == "True"
+    assert stage.verdicts() == {}
+    del stage.pages[bad]
+    await stage.run(200, Stage.settled)
+    assert stage.condition("MetricsAvailable")[0] == "True"
+    assert stage.verdicts() == {"dflash": "Promoted"}
+
+
+async def test_a_settled_object_with_an_unreadable_pod_is_not_written_again() -> None:
+    stage = await Stage(spec()).run(10)
+    stage.pages[stage.pods_of("baseline")[0]["metadata"]["name"]] = answering(500)
+    await stage.run(4)
+    stage.cluster.writes.clear()
+    await stage.run(20)
+    assert stage.cluster.writes == []
+
+
+async def test_with_no_pod_ready_nothing_is_unreadable_and_no_arm_has_figures() -> None:
+    stage = await Stage(spec()).run(10)
+    stage.pages = {p["metadata"]["name"]: answering(500) for p in stage.cluster.of(PODS)}
+    await stage.run(4)
+    stage.cluster.edit(SPEC_DEPLOYMENTS, "gemma", {"spec": {"replicas": 0}})
+    await stage.run(6)
+    assert stage.condition("Ready")[:2] == ("True", "ScaledToZero")
+    assert b"specdeploy_arm_speed{" not in exported(stage)
+
+
+async def test_many_pods_that_hang_take_no_longer_than_the_budget_and_are_all_told() -> None:
+    async def hang(request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(60)
+        return httpx.Response(200)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(hang)) as client:
+        reader = PodReader(client, clock=lambda: 0.0, timeout_seconds=0.2, concurrency=2, budget_seconds=0.5)
+        async with asyncio.timeout(2):
+            answers = await reader.read([Target(str(n), "10.0.0.1", 8000) for n in range(100)])
+    assert len(answers) == 100
+    assert {a.kind for a in answers.values() if isinstance(a, ScrapeFailure)} == {FailureKind.TIMEOUT}
+
+
+@pytest.mark.parametrize("hanging", [0, 3])
+async def test_one_object_with_hanging_pods_leaves_room_for_another(hanging: int) -> None:
+    async def page(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "10.0.0.9":
+            await asyncio.sleep(60)
+        return httpx.Response(500)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(page)) as client:
+        reader = PodReader(client, clock=lambda: 0.0, timeout_seconds=1.0, concurrency=4, budget_seconds=1.0)
+        bad = asyncio.create_task(reader.read([Target(str(n), "10.0.0.9", 8000) for n in range(hanging)]))
+        good = await reader.read([Target("good", "10.0.0.1", 8000)])
+        answer = good["good"]
+        assert not isinstance(answer, Sample)
+        assert answer.kind is FailureKind.HTTP_STATUS
+        bad.cancel()
+
+
+@pytest.mark.parametrize(
+    ("labels", "counts"),
+    [
+        (["74a1", "74a1"], True),
+        (["74a1", "75a3"], False),
+        ([None, "74a1"], True),  # what can't be told is not held against anybody
+    ],
+)
+async def test_arms_on_different_kinds_of_gpu_are_not_compared(labels: list[str | None], counts: bool) -> None:
+    stage = Stage(spec("dflash"), {"dflash": 1.8})
+    for number, label in enumerate(labels):
+        node_labels = {"amd.com/gpu.device-id": label} if label else {}
+        stage.cluster.put(NODES, "", {"metadata": {"name": f"n{number + 1}", "labels": node_labels}})
+    for _ in range(30):
+        await stage.step()
+        for pod in stage.pods_of("dflash"):
+            pod["spec"]["nodeName"] = "n2"
+    trial = stage.status.trial
+    skipped = trial.skipped if trial and trial.skipped else {}
+    assert (skipped.get("DifferentGPU", 0) == 0) is counts
+
+
+async def test_an_edited_deployment_is_no_evidence() -> None:
+    stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(40, Stage.measuring)
+    name = next(d["metadata"]["name"] for d in stage.cluster.of(DEPLOYMENTS) if "dflash" in d["metadata"]["name"])
+    edit = {"metadata": {"annotations": {"deployment.kubernetes.io/revision": "2"}}}
+    stage.cluster.edit(DEPLOYMENTS, name, edit)
+    await stage.run(10)
+    trial = stage.status.trial
+    assert trial is not None
+    assert trial.skipped is not None
+    assert trial.skipped["TemplateEdited"] >= 3
+
+
+async def test_a_window_with_too_little_traffic_grows_until_it_holds_enough() -> None:
+    stage = Stage(spec("dflash"), {"dflash": 1.8}, traffic=15.0)  # 450 tokens a window; 1000 are needed
+    await stage.run(40, Stage.measuring)
+    first = stage.status.trial
+    await stage.run(24)
+    assert first is not None
+    second = stage.status.trial
+    assert second is not None
+    assert 3 <= second.windows - first.windows <= 5  # twelve periods, three to a window
+
+
+@pytest.mark.parametrize("rights", [True, False])
+async def test_without_rights_on_nodes_everything_goes_on_and_one_line_says_so(
+    rights: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = Stage(spec("dflash"), {"dflash": 1.8})
+    if not rights:
+        stage.cluster.fault = lambda verb, kind, name: Forbidden("nodes: 403") if kind is NODES else None
+    with caplog.at_level(logging.WARNING):
+        await stage.run(150, Stage.settled)
+    assert stage.verdicts() == {"dflash": "Promoted"}
+    assert len([r for r in caplog.records if "nodes can't be read" in r.getMessage()]) == (not rights)
