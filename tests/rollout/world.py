@@ -92,6 +92,7 @@ class World:
     generation: int = 1
     watch: Callable[["World"], None] | None = None
     next_check: float | None = None
+    died: str = ""
     _serial: int = 0
     _window: int = -1
     _line: str = ""
@@ -232,6 +233,7 @@ class World:
         """One pass of the operator, then the cluster follows for one tick. `dies`: "before" its writes to
         the children, or "between" them."""
         seen, _ = self.decide()
+        self.died = dies
         if dies != "before":
             self._apply(plan(seen, self.typed), whole=dies != "between")
         self._show()
