@@ -9,6 +9,7 @@ from specdeploy.api.status import Status
 _W, _H = 860, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 30, 56, 40
 _INK, _GRID, _GOOD, _BAD, _BAND = "#1f2937", "#d1d5db", "#15803d", "#b91c1c", "#93c5fd"
+_FEWEST_PLACES = 30  # two windows are not spread over the whole width
 _TICKS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 
@@ -91,11 +92,13 @@ def _draw(panel: Panel) -> str:
     if panel.ratio:
         y = _y(panel.ratio, low, high)
         parts.append(_line(y, colour, dash="6 4"))
-    count = max(2, len(panel.ratios))
+    count = max(_FEWEST_PLACES, len(panel.ratios))
     for i, ratio in enumerate(panel.ratios):
         x = _LEFT + (i + 0.5) * (_W - _LEFT - _RIGHT) / count
         parts.append(f'<circle cx="{x:.1f}" cy="{_y(ratio, low, high):.1f}" r="4" fill="{colour}"/>')
-    parts.append(_text(_LEFT, _H - 12, "windows, in order of time; 1x is the baseline beside it", size=12))
+    parts.append(
+        _text(_LEFT, _H - 12, "windows, in order of time; 1x is the baseline that ran beside it", size=12)
+    )
     return "".join(parts)
 
 

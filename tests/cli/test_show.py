@@ -1,0 +1,109 @@
+"""What the reading commands show, from stored objects alone."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from specdeploy.cli.show import axis_labels, explanation, figure, interval_bar, listing
+
+VERDICT = {
+    "drafter": "dflash",
+    "revision": "r1",
+    "attempt": 1,
+    "outcome": "Promoted",
+    "time": "2026-01-01T00:00:00Z",
+    "ratio": "1.810",
+    "lower": "1.708",
+    "upper": "1.917",
+    "windows": 30,
+    "message": "dflash: 1.810x, promoted",
+}
+STATUS = {
+    "message": "dflash serves at 1.81x of the baseline.",
+    "capacity": {"desired": 4, "ready": 3, "borrowed": 0, "lost": 0, "summary": "3/4"},
+    "serving": {
+        "name": "dflash",
+        "revision": "r1",
+        "template": "t1",
+        "since": "2026-01-01T00:00:00Z",
+        "summary": "1.81x [1.71,1.92]",
+    },
+    "conditions": [
+        {
+            "type": "Ready",
+            "status": "True",
+            "reason": "Serving",
+            "message": "3 of 4",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+    ],
+    "verdicts": [VERDICT],
+}
+
+
+def stored(status: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "gemma", "namespace": "team"},
+        "spec": {"model": "org/target"},
+        "status": STATUS if status is None else status,
+    }
+
+
+def drawn(renderable: Any) -> str:
+    console = Console(width=160, file=io.StringIO(), color_system=None)
+    console.print(renderable)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return str(text)
+
+
+def test_the_list_has_the_columns_of_kubectl_get() -> None:
+    header, row = drawn(listing([stored()])).splitlines()
+    assert header.split() == ["NAMESPACE", "NAME", "READY", "SERVING", "TRIAL", "SPEEDUP", "REASON"]
+    assert row.split() == ["team", "gemma", "3/4", "dflash", "1.81x", "[1.71,1.92]", "Serving"]
+
+
+def test_an_object_without_status_is_listed_and_explained_all_the_same() -> None:
+    assert "gemma" in drawn(listing([stored({})]))
+    assert "nothing is known yet" in drawn(explanation(stored({})))
+
+
+def test_an_explanation_has_the_sentence_every_verdict_and_its_interval() -> None:
+    text = drawn(explanation(stored()))
+    assert "dflash serves at 1.81x of the baseline." in text
+    assert "1.81x [1.71, 1.92]" in text
+    assert "dflash: 1.810x, promoted" in text
+
+
+def test_a_malformed_status_is_shown_as_far_as_it_can_be_read() -> None:
+    text = drawn(explanation(stored({"message": "still here", "verdicts": 7})))
+    assert "still here" in text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "lower", "upper", "shown"),
+    [
+        (None, None, None, "not measured"),
+        ("0.360", None, None, "0.36x"),
+        ("1.810", "1.708", "1.917", "1.81x [1.71, 1.92]"),
+    ],
+)
+def test_a_figure_says_no_more_than_is_known(
+    ratio: str | None, lower: str | None, upper: str | None, shown: str
+) -> None:
+    assert figure(ratio, lower, upper) == shown
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.25, 0.5, 1.0, 2.0, 4.0, 100.0])
+def test_a_bar_keeps_its_width_and_shows_estimate_and_baseline(ratio: float) -> None:
+    bar = interval_bar(ratio, ratio * 0.9, ratio * 1.1)
+    assert len(bar) == len(axis_labels())
+    assert bar.count("●") == 1
+    assert ("│" in bar) == (ratio != 1.0)
+
+
+def test_slower_stands_left_of_the_baseline_and_faster_right_of_it() -> None:
+    slow, fast = interval_bar(0.5, None, None), interval_bar(2.0, None, None)
+    assert slow.index("●") < slow.index("│")
+    assert fast.index("●") > fast.index("│")

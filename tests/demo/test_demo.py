@@ -1,0 +1,45 @@
+"""What the demo applies must be what the operator takes; what it shows must be what kubectl shows."""
+
+import json
+from pathlib import Path
+from string import Template
+
+import pytest
+import yaml
+
+from demo.__main__ import LOADS, LOSERS, WINNERS
+from demo.install import VLLM_ARGS
+from demo.watch import line_of
+from specdeploy.api.findings import read_spec
+from specdeploy.engine.checks import check_drafters, check_spec
+
+DEMO = Path(__file__).parents[2] / "demo"
+VALUES = {
+    "ENGINE_IMAGE": "localhost/x:dev",
+    "ENGINE_ARGS": json.dumps(VLLM_ARGS),
+    "VENV": "/v",
+    "MODELS": "/m",
+}
+
+
+@pytest.mark.parametrize("engine", ["sim", "vllm"])
+def test_the_applied_object_is_valid_and_lists_a_loser_and_a_winner(engine: str) -> None:
+    body = yaml.safe_load(Template((DEMO / f"{engine}.yaml").read_text()).substitute(VALUES))
+    reading = read_spec(body["spec"])
+    assert reading.spec is not None
+    assert (reading.findings, reading.drafters, reading.unknown) == ((), (), ())
+    assert check_spec(reading.spec) == ()
+    assert check_drafters(reading.spec) == {}
+    assert reading.spec.names() == [LOSERS[engine], WINNERS[engine]]
+    assert reading.spec.served_name == LOADS[engine]["model"]
+
+
+def test_a_line_has_the_columns_in_order() -> None:
+    status = {
+        "capacity": {"summary": "3/4"},
+        "serving": {"name": "baseline", "summary": "1.00x"},
+        "trial": {"summary": "dflash Measuring 3/30"},
+        "conditions": [{"type": "Ready", "reason": "Serving"}],
+    }
+    assert line_of(status).split() == ["3/4", "baseline", "dflash", "Measuring", "3/30", "1.00x", "Serving"]
+    assert line_of({}) == ""
