@@ -4,22 +4,18 @@ import asyncio
 import logging
 import random
 import time
-from contextlib import AsyncExitStack, suppress
-from dataclasses import asdict
-from typing import Any
-
-import kopf
+from contextlib import AsyncExitStack
 
 from specdeploy import __version__
 from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, KubernetesCluster
 from specdeploy.engine.image import DEFAULT_IMAGE
 from specdeploy.gather import Gatherer
-from specdeploy.handlers import configure, register
+from specdeploy.handlers import inform
 from specdeploy.measure import Measurer
 from specdeploy.metrics.pods import PodReader
 from specdeploy.metrics.windows import WindowBook
 from specdeploy.nodes import Nodes
-from specdeploy.preflight import check_schema, check_version
+from specdeploy.preflight import check_schema, check_served, check_version
 from specdeploy.reconciler import Reconciler
 from specdeploy.server import Server
 from specdeploy.settings import Settings
@@ -39,6 +35,7 @@ async def run(settings: Settings) -> None:
         stack.push_async_callback(cluster.close)
         await check_version(cluster)
         outdated = await check_schema(cluster)
+        await check_served(cluster)
         telemetry = Telemetry()
         queue: WorkQueue[Key] = WorkQueue(random.Random())  # noqa: S311 - jitter, no secret
         slots = TrialSlots(settings.max_trials)
@@ -52,7 +49,7 @@ async def run(settings: Settings) -> None:
         server = _server(telemetry, workers, ready)
         await server.start(*settings.address)
         stack.push_async_callback(server.stop)
-        await _work_and_watch(workers, settings, cluster, queue, ready)
+        await _work_and_watch(workers, server, settings, cluster, queue, ready)
 
 
 def _reconciler(
@@ -92,39 +89,9 @@ def _server(telemetry: Telemetry, workers: Workers, ready: asyncio.Event) -> Ser
     )
 
 
-async def _watch(
-    settings: Settings,
-    cluster: KubernetesCluster,
-    queue: WorkQueue[Key],
-    ready: asyncio.Event,
-    stop: asyncio.Event,
-) -> None:
-    """kopf, as the informer: it also takes SIGTERM and SIGINT."""
-    registry = kopf.OperatorRegistry()
-    register(registry, queue.add)
-    kopf_settings = kopf.OperatorSettings()
-    configure(kopf_settings)
-
-    @kopf.on.login(registry=registry)
-    async def _login(**_: Any) -> kopf.ConnectionInfo:
-        # kopf's own log-in asks DNS for the API server, and knows no kubeconfig plugin: it gets our access.
-        access = await cluster.access()
-        return kopf.ConnectionInfo(**asdict(access))
-
-    log.info("SpecDeploy %s watches %s", __version__, ", ".join(settings.namespaces) or "all namespaces")
-    await kopf.operator(
-        registry=registry,
-        settings=kopf_settings,
-        standalone=True,
-        clusterwide=not settings.namespaces,
-        namespaces=settings.namespaces,
-        ready_flag=ready,
-        stop_flag=stop,
-    )
-
-
 async def _work_and_watch(
     workers: Workers,
+    server: Server,
     settings: Settings,
     cluster: KubernetesCluster,
     queue: WorkQueue[Key],
@@ -134,9 +101,23 @@ async def _work_and_watch(
     stop = asyncio.Event()
     working = asyncio.create_task(workers.run(), name="workers")
     working.add_done_callback(lambda _: stop.set())
-    try:
-        await _watch(settings, cluster, queue, ready, stop)
-    finally:
+
+    async def end() -> None:
         working.cancel()
-        with suppress(asyncio.CancelledError):
-            await working
+        await asyncio.wait([working])
+        await server.stop()
+
+    log.info("SpecDeploy %s watches %s", __version__, ", ".join(settings.namespaces) or "all namespaces")
+    try:
+        await inform(
+            add=queue.add,
+            access=cluster.access,
+            namespaces=settings.namespaces,
+            ready=ready,
+            stop=stop,
+            end=end,
+        )
+    finally:
+        await end()
+    if not working.cancelled():
+        working.result()

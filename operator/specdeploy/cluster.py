@@ -231,7 +231,7 @@ def _result(method: str, path: str, status: int, payload: bytes) -> Object:
     try:
         answer = json.loads(payload or b"{}")
     except ValueError:
-        answer = {"message": payload[:200].decode(errors="replace")}
+        answer = payload[:200].decode(errors="replace")
     if status < 400 and isinstance(answer, dict):
         return answer
     message = str(answer.get("message") if isinstance(answer, dict) else answer)

@@ -1,16 +1,56 @@
-"""kopf's events become keys in the queue, and nothing else happens here.
+"""kopf as the informer: its events become keys in the queue, and nothing else happens here.
 
 The handlers are coroutines: kopf runs plain functions in threads, and the queue belongs to the event loop.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import Any
 
 import kopf
 
 from specdeploy.api.names import GROUP, LABEL_MANAGED_BY, LABEL_NAME, MANAGED_BY, PLURAL, VERSION
+from specdeploy.cluster import Access
 
 Add = Callable[[tuple[str, str]], None]
+
+
+async def inform(
+    *,
+    add: Add,
+    access: Callable[[], Awaitable[Access]],
+    namespaces: tuple[str, ...],
+    ready: asyncio.Event,
+    stop: asyncio.Event,
+    end: Callable[[], Awaitable[None]],
+) -> None:
+    """Watch until `stop` is set, or SIGTERM or SIGINT comes: kopf takes both. No namespaces: all of them.
+
+    kopf waits five seconds for any task that began after it did; `end` is awaited before, to end ours.
+    """
+    registry, settings = kopf.OperatorRegistry(), kopf.OperatorSettings()
+    register(registry, add)
+    configure(settings)
+
+    @kopf.on.login(registry=registry)
+    async def _login(**_: Any) -> kopf.ConnectionInfo:
+        # kopf's own log-in asks DNS for the API server, and knows no kubeconfig plugin: it gets our access.
+        return kopf.ConnectionInfo(**asdict(await access()))
+
+    @kopf.on.cleanup(registry=registry)
+    async def _cleanup(**_: Any) -> None:
+        await end()
+
+    await kopf.operator(
+        registry=registry,
+        settings=settings,
+        standalone=True,
+        clusterwide=not namespaces,
+        namespaces=namespaces,
+        ready_flag=ready,
+        stop_flag=stop,
+    )
 
 
 def register(registry: kopf.OperatorRegistry, add: Add) -> None:

@@ -1,10 +1,11 @@
 """What must hold before the operator starts: a Kubernetes new enough, a CRD that knows our schema. I/O."""
 
-from specdeploy.api.names import GROUP, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION
+from specdeploy.api.names import GROUP, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION, VERSION
 from specdeploy.cluster import CRDS, Cluster, ClusterError, Kind, NotFound
 
 MINIMUM_VERSION = (1, 30)
 _VERSION = Kind("", "version", namespaced=False)
+_GROUPS = Kind("", "apis", namespaced=False)
 
 
 class PreflightError(RuntimeError):
@@ -20,6 +21,15 @@ async def check_version(cluster: Cluster) -> None:
             f"Kubernetes {found[0]}.{found[1]} is too old; SpecDeploy needs {MINIMUM_VERSION[0]}."
             f"{MINIMUM_VERSION[1]} or newer"
         )
+
+
+async def check_served(cluster: Cluster) -> None:
+    """A CRD is served a moment after it was made. The informer asks once what there is to watch, so it must
+    not start before. Raises PreflightError: start again."""
+    answer = await cluster.get(_GROUPS, "", "")
+    found = {group.get("name"): group.get("versions") or [] for group in answer.get("groups") or []}
+    if VERSION not in {served.get("version") for served in found.get(GROUP, [])}:
+        raise PreflightError(f"the API server does not serve {GROUP}/{VERSION} yet; starting again helps")
 
 
 def _number(text: object) -> int:

@@ -49,7 +49,9 @@ def failures(stage: Stage) -> dict[str, float]:
     return {s.labels["kind"]: s.value for m in metrics for s in m.samples if s.name.endswith("_total")}
 
 
-@pytest.mark.parametrize(("page", "kind"), [(p, k) for _, p, k in BAD_PAGES], ids=[n for n, _, _ in BAD_PAGES])
+@pytest.mark.parametrize(
+    ("page", "kind"), [(p, k) for _, p, k in BAD_PAGES], ids=[n for n, _, _ in BAD_PAGES]
+)
 async def test_a_pod_with_a_bad_page_is_told_once_counted_and_survived(
     page: Page, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -130,7 +132,9 @@ async def test_one_object_with_hanging_pods_leaves_room_for_another(hanging: int
         ([None, "74a1"], True),  # what can't be told is not held against anybody
     ],
 )
-async def test_arms_on_different_kinds_of_gpu_are_not_compared(labels: list[str | None], counts: bool) -> None:
+async def test_arms_on_different_kinds_of_gpu_are_not_compared(
+    labels: list[str | None], counts: bool
+) -> None:
     stage = Stage(spec("dflash"), {"dflash": 1.8})
     for number, label in enumerate(labels):
         node_labels = {"amd.com/gpu.device-id": label} if label else {}
@@ -146,7 +150,9 @@ async def test_arms_on_different_kinds_of_gpu_are_not_compared(labels: list[str 
 
 async def test_an_edited_deployment_is_no_evidence() -> None:
     stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(40, Stage.measuring)
-    name = next(d["metadata"]["name"] for d in stage.cluster.of(DEPLOYMENTS) if "dflash" in d["metadata"]["name"])
+    name = next(
+        d["metadata"]["name"] for d in stage.cluster.of(DEPLOYMENTS) if "dflash" in d["metadata"]["name"]
+    )
     edit = {"metadata": {"annotations": {"deployment.kubernetes.io/revision": "2"}}}
     stage.cluster.edit(DEPLOYMENTS, name, edit)
     await stage.run(10)

@@ -58,7 +58,9 @@ async def test_with_a_crd_that_forgets_what_serves_the_engines_that_run_are_left
     stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(150, Stage.settled)
     pods, budget = stage.replicas(), stage.cluster.one(BUDGETS, "gemma")["spec"]
     stage.cluster.prune = frozenset({"serving", "verdicts"})
-    stage.cluster.edit(SPEC, "gemma", {"spec": {"paused": True}, "status": {"serving": None, "verdicts": None}})
+    stage.cluster.edit(
+        SPEC, "gemma", {"spec": {"paused": True}, "status": {"serving": None, "verdicts": None}}
+    )
     stage.restart()
     await stage.run(20)
     assert stage.replicas() == pods
@@ -134,7 +136,7 @@ async def test_evidence_that_cannot_be_read_is_told_and_its_trial_measured_anew(
 
 
 async def test_fields_of_a_newer_schema_survive_in_the_spec_and_harm_nothing() -> None:
-    stage = Stage(spec(**{"newThing": {"a": 1}}))
+    stage = Stage(spec(newThing={"a": 1}))
     stage.cluster.sd()["status"] = {"newMemory": {"b": 2}, "serving": None}
     await stage.run(8)
     assert stage.cluster.sd()["spec"]["newThing"] == {"a": 1}
