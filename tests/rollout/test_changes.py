@@ -156,7 +156,7 @@ def test_an_engine_that_cannot_run_at_all_takes_no_more_than_one_pod() -> None:
     for pod in world.pods:  # those that run go on running
         if pod.template in ready:
             pod.placed = -1e12
-    world.run(6000)
+    world.run(3700)
     up = [p for p in world.pods if world.ready(p)]
     assert len(up) == 3
     assert "startupSeconds" in world.condition(Kind.PROGRESSING).message
@@ -391,7 +391,7 @@ def test_the_drafter_is_proven_in_the_end_whatever_part_of_status_was_lost(state
     assert world.replicas() == {"baseline": 1, "eagle": 3}
 
 
-@pytest.mark.parametrize("evidence", ["", "garbage", "AAAAAAAAAEA=", "é"])
+@pytest.mark.parametrize("evidence", ["", "garbage", "AAAAAAAAAEA="])
 def test_evidence_that_cannot_be_read_starts_the_measurement_again(evidence: str) -> None:
     world = on_trial("Measuring").run(100)
     world.status = {**world.status, "trial": {**world.status["trial"], "evidence": evidence}}

@@ -46,7 +46,7 @@ def run_with_kills(world: World, dies: Callable[[], str]) -> World:
 
 
 @pytest.mark.parametrize("make", [rollout_of_three, crashing, new_engine], ids=lambda make: make.__name__)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_killed_between_status_and_children_at_random_passes_it_comes_to_the_same_end(
     make: Callable[[], World], seed: int
 ) -> None:
@@ -108,7 +108,7 @@ def capacity_lost() -> World:
 def never_ready() -> World:
     world = fresh().change(drafters=[])
     world.engines["baseline"] = Engine(never_ready=True)
-    return world.run(5000)
+    return world.run(4000)
 
 
 def waiting_for_a_slot() -> World:
@@ -203,8 +203,8 @@ def test_woken_only_by_changes_and_by_the_asked_next_check_it_does_the_same_at_t
     polled, lazy = make(), make()
     for world in (polled, lazy):
         world.windows = False
-    polled.run(3000)
-    lazy.run_lazily(3000)
+    polled.run(2000)
+    lazy.run_lazily(2000)
     assert lazy.transcript == polled.transcript
     assert lazy.passes < polled.passes / 2
 
@@ -243,7 +243,7 @@ def asks_for_no_more_than_replicas(world: World) -> None:
         assert sum(d.replicas for d in world.deployments.values()) <= world.spec["replicas"]
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.sampled_from(HAPPENINGS), st.integers(0, 5), st.integers(1, 8)), max_size=9))
 def test_whatever_happens_the_pods_asked_for_never_exceed_replicas_and_the_end_is_settled(
     story: list[tuple[str, int, int]],
@@ -282,8 +282,7 @@ def happen(world: World, happening: str, number: int) -> None:
         world.annotations = {**world.annotations, "specdeploy.dev/paused": str(number % 2 == 0).lower()}
 
 
-@pytest.mark.parametrize("replicas", [2, 3, 4, 8])
-@pytest.mark.parametrize("drain", [0.0, 10.0, 60.0])
+@pytest.mark.parametrize(("replicas", "drain"), [(2, 10.0), (3, 0.0), (4, 0.0), (4, 60.0), (8, 10.0)])
 def test_through_whole_rollouts_at_most_one_pod_is_missing_and_never_one_too_many(
     replicas: int, drain: float
 ) -> None:
@@ -302,7 +301,7 @@ def test_through_whole_rollouts_at_most_one_pod_is_missing_and_never_one_too_man
         assert any(p.template != on_trial for p in ready)
 
     world.watch = whole
-    world.run(2000, World.idle)
+    world.run(1500, World.idle)
     # With two replicas there is no room for a trial beside a serving drafter and its baseline.
     assert world.serving() == ("dflash" if replicas > 2 else "eagle")
     world.change(drafters=[]).run(20).settle()

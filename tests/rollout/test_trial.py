@@ -178,7 +178,7 @@ def test_a_reversed_promotion_does_not_take_the_healthy_pods_at_once() -> None:
 def test_a_proven_drafter_is_promoted_when_the_pause_ends_however_long_it_lasted() -> None:
     world = on_trial("Measuring")
     world.change(paused=True, trial={**world.spec["trial"], "totalDeadlineSeconds": 1200})
-    world.run(3000)
+    world.run(1300)
     assert world.state == "Measuring"
     assert "paused: if proven it is promoted when the pause ends" in str(world.typed.message)
     world.change(paused=False).run(30).settle()
@@ -252,7 +252,7 @@ def test_a_refused_deployment_ends_its_trial_with_the_api_servers_words() -> Non
     assert (verdict.outcome, verdict.reason) == ("Invalid", "Refused")
     assert "Invalid value" in (verdict.message or "")
     world.refused = {}
-    world.run(3000, World.idle)
+    world.settle(600)
     assert world.verdicts()["eagle"] == "Invalid"
     world.annotate("retry", "eagle")
     world.run(30).settle()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from specdeploy.api.findings import read_spec, read_status
+from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.status import Condition, Status, instant
 from specdeploy.gather import arms_of
@@ -97,6 +97,7 @@ class World:
     _window: int = -1
     _line: str = ""
     _seen: object = None
+    _spec: tuple[dict[str, Any], Reading] | None = None
     _read: tuple[dict[str, Any], Status] | None = None
 
     def engine(self, drafter: str) -> Engine:
@@ -113,7 +114,7 @@ class World:
             uid="uid-1",
             generation=self.generation,
             created=START,
-            reading=read_spec(self.spec),
+            reading=self._reading(),
             annotations=self.annotations,
             deployments=tuple(self._deployment(d) for d in self.deployments.values()),
             pods=tuple(self._pod(p) for p in self.pods),
@@ -127,6 +128,11 @@ class World:
             lost_status=lost,
             crd_outdated=self.crd_outdated,
         )
+
+    def _reading(self) -> Reading:
+        if self._spec is None or self._spec[0] is not self.spec:
+            self._spec = (self.spec, read_spec(self.spec))
+        return self._spec[1]
 
     @property
     def window_seconds(self) -> float:
