@@ -1,0 +1,59 @@
+"""An operator as a process of this machine that is started anew when it dies, as a kubelet would do."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from tests.cluster.kube import ROOT
+
+_PAUSE_SECONDS = 0.5
+
+
+class LocalOperator:
+    """Runs until closed. `log` is the file of everything that it wrote; `starts` counts its lives."""
+
+    def __init__(self, kubeconfig: Path, namespace: str, log: Path) -> None:
+        self.log, self.starts = log, 0
+        self._environment = {
+            **os.environ,
+            "KUBECONFIG": str(kubeconfig),
+            "PYTHONPATH": str(ROOT / "operator"),
+            "SPECDEPLOY_NAMESPACES": namespace,
+            "SPECDEPLOY_LISTEN": "127.0.0.1:0",
+            "SPECDEPLOY_LOG_FORMAT": "plain",
+        }
+        self._over = threading.Event()
+        self._process = self._start()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._keeper.start()
+
+    def kill(self) -> None:
+        """SIGKILL: it can't finish anything."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def close(self) -> None:
+        self._over.set()
+        self.kill()
+        self._keeper.join()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        self.starts += 1
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "specdeploy", "run"],
+                env=self._environment, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+
+    def _keep(self) -> None:
+        while not self._over.is_set():
+            self._process.wait()
+            if not self._over.wait(_PAUSE_SECONDS):
+                self._process = self._start()

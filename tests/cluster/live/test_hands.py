@@ -1,0 +1,146 @@
+"""What people do by hand while a trial runs: scale, delete, edit, take a name."""
+
+from typing import Any
+
+from tests.cluster.kube import eventually
+from tests.cluster.live.conftest import SOMEBODYS_SERVICE, Stage
+from tests.cluster.live.journal import Status, condition, outcomes, ready_reason, trial_state, verdict
+
+ON_STAGE = ("Starting", "WarmingUp", "Measuring")
+
+
+def on_stage(status: Status, attempt: int = 1) -> bool:
+    return trial_state(status) in ON_STAGE and status["trial"]["attempt"] == attempt
+
+
+def events(stage: Stage, name: str, reason: str) -> list[str]:
+    """Messages of the Events about a SpecDeployment."""
+    found = stage.kubectl.json(
+        "get", "events", f"--field-selector=involvedObject.name={name},reason={reason}"
+    )
+    return [event["message"] for event in found["items"]]
+
+
+def deployments(stage: Stage, name: str, drafter: str | None = None) -> list[dict[str, Any]]:
+    labels = f"specdeploy.dev/name={name}" + (f",specdeploy.dev/drafter={drafter}" if drafter else "")
+    items: list[dict[str, Any]] = stage.kubectl.json("get", "deployments", f"--selector={labels}")["items"]
+    return items
+
+
+def pods(stage: Stage, name: str, drafter: str | None = None) -> list[str]:
+    labels = f"specdeploy.dev/name={name}" + (f",specdeploy.dev/drafter={drafter}" if drafter else "")
+    return stage.kubectl.run("get", "pods", f"--selector={labels}", "--output=name").split()
+
+
+def settled_at(replicas: int) -> Any:
+    return lambda s: (s.get("capacity") or {}).get("summary") == f"{replicas}/{replicas}"
+
+
+def test_scaling_below_a_trial_ends_it_without_quarantine_and_it_is_tried_again(stage: Stage) -> None:
+    journal, kubectl = stage.journal, stage.kubectl
+    journal.wait("scaled", on_stage, seconds=90, what="a trial")
+
+    kubectl.run("scale", "sd/scaled", "--replicas=1")
+    waits = journal.wait(
+        "scaled", lambda s: trial_state(s) == "WaitingForCapacity", seconds=60, what="a waiting trial"
+    )
+    ended = verdict(waits, "steady")
+    assert (ended["outcome"], ended["reason"]) == ("Aborted", "TooFewReplicas")
+    assert waits["trial"]["reason"] == "TooFewReplicas"
+    assert "a trial needs 2 replicas" in waits["message"] + condition(waits, "Trialing")["message"]
+
+    kubectl.run("scale", "sd/scaled", "--replicas=0")
+    journal.wait("scaled", lambda s: ready_reason(s) == "ScaledToZero", seconds=30, what="scaled to zero")
+    eventually(lambda: not pods(stage, "scaled"), seconds=60, every=1)
+    path = f"/apis/specdeploy.dev/v1alpha1/namespaces/{kubectl.namespace}/specdeployments/scaled/scale"
+    assert '"replicas":0' in kubectl.run("get", f"--raw={path}").split('"status"')[1]
+
+    before = len(journal.history("scaled"))
+    kubectl.run("scale", "sd/scaled", "--replicas=1")
+    eventually(lambda: any(map(settled_at(1), journal.history("scaled")[before:])), seconds=90, every=1)
+    assert outcomes(journal.latest("scaled")) == {"steady": "Aborted"}, "nothing was lost meanwhile"
+
+    kubectl.run("scale", "sd/scaled", "--replicas=2")
+    again = journal.wait(
+        "scaled",
+        lambda s: on_stage(s, attempt=2) and trial_state(s) != "Starting",
+        seconds=120,
+        what="a second attempt whose pod is ready",
+    )
+    assert again["trial"]["drafter"] == "steady"
+    assert len(pods(stage, "scaled", "steady")) == 1
+
+
+def test_a_pod_deleted_in_a_trial_is_replaced_and_the_trial_goes_on(stage: Stage) -> None:
+    journal, kubectl = stage.journal, stage.kubectl
+    warm = journal.wait(
+        "edited", lambda s: trial_state(s) in ("WarmingUp", "Measuring"), seconds=120, what="a ready trial"
+    )
+    first = pods(stage, "edited", "steady")
+    kubectl.run("delete", *first, "--wait=false")
+    journal.wait(
+        "edited", lambda s: (s.get("trial") or {}).get("reason") == "PodReplaced", seconds=30, what="told"
+    )
+    eventually(lambda: not set(first) & set(pods(stage, "edited", "steady")), seconds=60, every=1)
+    before = len(journal.history("edited"))
+    eventually(
+        lambda: any(map(settled_at(2), [*journal.history("edited")[before - 1 :]])), seconds=60, every=1
+    )
+    now = journal.latest("edited")["trial"]
+    assert (now["attempt"], now["start_time" if "start_time" in now else "startTime"]) == (
+        1,
+        warm["trial"]["startTime"],
+    )
+
+
+def test_a_scaled_deployment_is_put_right_and_its_editor_is_named(stage: Stage) -> None:
+    journal, kubectl = stage.journal, stage.kubectl
+    journal.wait(
+        "edited", lambda s: trial_state(s) in ("WarmingUp", "Measuring"), seconds=120, what="a ready trial"
+    )
+    (baseline,) = deployments(stage, "edited", "baseline")
+    name = baseline["metadata"]["name"]
+    kubectl.run("scale", f"deployment/{name}", "--replicas=3")
+    eventually(lambda: bool(events(stage, "edited", "ReplicasEdited")), seconds=30, every=0.5)
+    (told,) = events(stage, "edited", "ReplicasEdited")
+    assert told == f"kubectl set replicas of {name} to 3; put right to 1"
+    assert [d["spec"]["replicas"] for d in deployments(stage, "edited", "baseline")] == [1]
+
+
+def test_a_service_of_somebody_else_is_untouched_told_and_waited_for(stage: Stage) -> None:
+    journal, kubectl = stage.journal, stage.kubectl
+    taken = journal.wait("taken", lambda s: ready_reason(s) == "NameTaken", seconds=60, what="told")
+    words = condition(taken, "Ready")["message"]
+    assert "Service taken belongs to nobody we know (no controller) and is not taken over" in words
+    assert "set spec.service.create: false" in words
+    service = kubectl.json("get", "service", "taken")
+    assert service["metadata"]["labels"] == SOMEBODYS_SERVICE["metadata"]["labels"]
+    assert service["spec"]["selector"] == SOMEBODYS_SERVICE["spec"]["selector"]
+    assert "ownerReferences" not in service["metadata"]
+
+    kubectl.run("delete", "service", "taken")
+    journal.wait("taken", lambda s: ready_reason(s) == "Serving", seconds=60, what="goes on by itself")
+    ours = kubectl.json("get", "service", "taken")
+    assert ours["metadata"]["ownerReferences"][0]["kind"] == "SpecDeployment"
+
+
+def test_deleting_the_object_removes_all_of_its_children(stage: Stage) -> None:
+    stage.journal.wait("taken", lambda s: ready_reason(s) == "Serving", seconds=60, what="serving")
+    stage.kubectl.run("delete", "sd", "taken", "--timeout=20s")
+    kinds = "deployments,services,poddisruptionbudgets,pods"
+    left = ("get", kinds, "--selector=specdeploy.dev/name=taken", "--output=name")
+    eventually(lambda: not stage.kubectl.run(*left).split(), seconds=90, every=1)
+
+
+def test_deleting_the_object_alone_leaves_its_engines_serving(stage: Stage) -> None:
+    journal, kubectl = stage.journal, stage.kubectl
+    journal.wait("edited", settled_at(2), seconds=90, what="a whole fleet")
+    eventually(lambda: settled_at(2)(journal.latest("edited")), seconds=60, every=1)
+    before = set(pods(stage, "edited"))
+    kubectl.run("delete", "sd", "edited", "--cascade=orphan", "--timeout=20s")
+    eventually(
+        lambda: all("ownerReferences" not in d["metadata"] for d in deployments(stage, "edited")), every=1
+    )
+    assert set(pods(stage, "edited")) == before
+    left = [d["metadata"]["name"] for d in deployments(stage, "edited")]
+    kubectl.run("delete", "deployments", *left)

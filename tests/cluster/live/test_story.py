@@ -1,0 +1,123 @@
+"""A whole rollout under the operator that the chart installs, with the chart's rights, on live traffic."""
+
+import re
+from datetime import datetime
+
+import pytest
+
+from tests.cluster.live.conftest import Stage
+from tests.cluster.live.journal import Status, outcomes, trial_state, verdict
+from tests.cluster.live.objects import WINDOW_SECONDS, stop_clients
+from tests.cluster.live.place import OPERATOR, OPERATOR_NAMESPACE
+
+SERVICE_ACCOUNT = f"system:serviceaccount:{OPERATOR_NAMESPACE}:{OPERATOR}"
+# Instants in status and Events are whole seconds, and the scale-down takes its way.
+SLACK_SECONDS = 2
+
+
+def judged(stage: Stage) -> Status:
+    """The status after the last trial."""
+    return stage.journal.wait(
+        "story",
+        lambda s: len(s.get("verdicts") or []) == 2 and not trial_state(s),
+        seconds=300,
+        what="both drafters judged",
+    )
+
+
+def moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def test_the_loser_is_rolled_back_the_winner_serves_and_no_request_fails(stage: Stage) -> None:
+    status = judged(stage)
+    assert outcomes(status) == {"heavy": "Disaster", "dflash": "Promoted"}
+    assert status["serving"]["name"] == "dflash"
+    assert float(status["serving"]["lower"]) > 1.03
+    clients = stop_clients(stage.kubectl, "story")
+    assert clients["requests"] > 100
+    assert (clients["failed"], clients["failures"]) == (0, {})
+
+
+def test_the_loser_is_off_traffic_at_most_three_windows_after_its_measurement_began(stage: Stage) -> None:
+    status = judged(stage)
+    trials = [s["trial"] for s in stage.journal.history("story") if s.get("trial")]
+    ready = next(t["readyTime"] for t in trials if t["drafter"] == "heavy" and "readyTime" in t)
+    # A pod that has been ready for a window is measured for a disaster.
+    began = moment(ready) + WINDOW_SECONDS
+    decided = verdict(status, "heavy")["time"]
+    events = stage.kubectl.json("get", "events", "--field-selector=reason=ScalingReplicaSet")["items"]
+    scaled_down = [
+        e["lastTimestamp"]
+        for e in events
+        if e["involvedObject"]["name"].startswith("story-heavy") and "Scaled down" in e["message"]
+    ]
+    bar = 3 * WINDOW_SECONDS + SLACK_SECONDS
+    assert moment(decided) - began <= bar
+    assert moment(scaled_down[0]) - began <= bar
+
+
+# What a person reads, in this order; other rows may lie between.
+STORY = (
+    r"^baseline .*Starting$|^\d/3 baseline Starting$|.*Starting$",
+    r"^3/3 baseline .*Serving$",
+    r"^[23]/3 baseline heavy Starting.* Serving$",
+    r"^3/3 baseline heavy (WarmingUp|Measuring).* Serving$",
+    r"^\d/3 baseline heavy RollingBack.* Serving$",
+    r"^[23]/3 baseline dflash Starting.* Serving$",
+    r"^3/3 baseline dflash WarmingUp.* Serving$",
+    r"^3/3 baseline dflash Measuring \d+/\d+.* Serving$",
+    r"^[23]/3 dflash dflash Promoting.* \d\.\d\dx \[\d\.\d\d,\d\.\d\d\] Serving$",
+    r"^3/3 dflash \d\.\d\dx \[\d\.\d\d,\d\.\d\d\] Serving$",
+)
+
+
+def test_the_columns_of_kubectl_get_tell_the_story(stage: Stage) -> None:
+    judged(stage)
+    rows = stage.journal.story("story")
+    at = 0
+    for step in STORY:
+        found = next((i for i in range(at, len(rows)) if re.match(step, rows[i])), None)
+        assert found is not None, f"no row like {step!r} after row {at} of:\n" + "\n".join(rows)
+        at = found
+
+
+def can(stage: Stage, *words: str) -> bool:
+    done = stage.kubectl.finished("auth", "can-i", *words, f"--as={SERVICE_ACCOUNT}")
+    return done.stdout.strip() == "yes"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "secrets"),
+        ("get", "secrets"),
+        ("get", "configmaps"),
+        ("delete", "pods"),
+        ("create", "pods"),
+        ("create", "pods/exec"),
+        ("delete", "services"),
+        ("list", "services"),
+        ("update", "specdeployments.specdeploy.dev"),
+        ("patch", "specdeployments.specdeploy.dev"),
+        ("patch", "nodes"),
+        ("create", "roles.rbac.authorization.k8s.io"),
+        ("list", "deployments.apps", "--namespace=kube-system"),
+        ("list", "pods", "--namespace=kube-system"),
+        ("delete", "customresourcedefinitions.apiextensions.k8s.io"),
+    ],
+    ids=" ".join,
+)
+def test_the_operator_may_not(stage: Stage, words: tuple[str, ...]) -> None:
+    assert can(stage, "list", "pods"), "the question reaches the operator's own account"
+    assert not can(stage, *words)
+
+
+def test_the_charts_rights_are_enough(stage: Stage) -> None:
+    judged(stage)
+    log = stage.kubectl.run(
+        "logs", f"deployment/{OPERATOR}", f"--namespace={OPERATOR_NAMESPACE}", "--tail=-1"
+    )
+    assert "story" in log
+    assert not [line for line in log.splitlines() if re.search("forbidden|unauthorized", line, re.I)]
+    assert "Traceback" not in log
