@@ -114,11 +114,13 @@ class Stage:
             if self._loaded(pod) and not _is_ready(pod):
                 self.cluster.make_ready(pod)
 
-    async def run(self, steps: int, until: Callable[["Stage"], bool] = lambda stage: False) -> "Stage":
+    async def run(
+        self, steps: int, until: Callable[["Stage"], bool] = lambda stage: False, seconds: float = 5.0
+    ) -> "Stage":
         for _ in range(steps):
             if until(self):
                 break
-            await self.step()
+            await self.step(seconds)
         return self
 
     # -- the engines --------------------------------------------------------------------------------
@@ -175,7 +177,8 @@ class Stage:
         return {labels[d["metadata"]["name"]]: n for d in found if (n := d["spec"]["replicas"])}
 
     def reasons(self) -> list[str]:
-        return [e["reason"] for e in self.cluster.of(EVENTS)]
+        events = sorted(self.cluster.of(EVENTS), key=lambda e: int(e["metadata"]["resourceVersion"]))
+        return [event["reason"] for event in events]
 
     def pods_of(self, name: str) -> list[Object]:
         pods = self.cluster.of(PODS)

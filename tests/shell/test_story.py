@@ -58,7 +58,7 @@ async def test_pods_never_number_more_than_replicas() -> None:
 
 
 async def told_writes(stage: Stage) -> list[tuple[str, str, str]]:
-    await stage.run(STEPS, Stage.settled)
+    await stage.run(STEPS, Stage.settled, seconds=10.0)
     return stage.cluster.writes
 
 
@@ -70,7 +70,7 @@ async def test_killed_at_any_write_it_goes_on_with_the_same_trial_and_comes_to_t
         stage = make()
         stage.cluster.crash_after = number
         with pytest.raises(Killed):
-            await stage.run(STEPS)
+            await stage.run(STEPS, seconds=10.0)
         before = stage.status.trial
         stage.restart()
         await stage.look()
@@ -80,7 +80,7 @@ async def test_killed_at_any_write_it_goes_on_with_the_same_trial_and_comes_to_t
                 before.revision, before.attempt, before.start_time,
             )  # fmt: skip
             assert after.windows >= before.windows
-        await stage.run(STEPS, Stage.settled)
+        await stage.run(STEPS, Stage.settled, seconds=10.0)
         assert outcome(stage) == outcome(wanted), f"killed before write {number}: {writes[number]}"
         verdict = (stage.status.verdicts or [])[0]
         assert verdict.attempt == 1
