@@ -17,12 +17,13 @@ B, D, E = "baseline", "dflash", "eagle"
 
 @dataclass(frozen=True)
 class Arm:
-    """A Deployment and its pods."""
+    """A Deployment and its pods. `dropped_out`: up, and not ready just now."""
 
     replicas: int
     ready: int = 0
     loading: int = 0
     leaving: int = 0
+    dropped_out: int = 0
 
 
 def whole(n: int) -> Arm:
@@ -38,10 +39,11 @@ def template(name: str) -> Template:
 
 def pods(name: str, arm: Arm) -> list[Pod]:
     kinds = ["ready"] * arm.ready + ["loading"] * arm.loading + ["leaving"] * arm.leaving
+    kinds += ["dropped-out"] * arm.dropped_out
     return [
         Pod(
-            name=f"{name}-{i}", uid=f"{name}-{i}", template=template(name).hash, created=START,
-            ready=kind == "ready", terminating=kind == "leaving", node="n1",
+            name=f"{name}-{i}", uid=f"{name}-{i}", template=template(name).hash, created=START, node="n1",
+            ready=kind == "ready", started=kind != "loading", terminating=kind == "leaving",
         )
         for i, kind in enumerate(kinds)
     ]  # fmt: skip
@@ -124,6 +126,7 @@ PROMOTING, BACK, STARTING = TrialState.PROMOTING, TrialState.ROLLING_BACK, Trial
         (4, status(E, E, PROMOTING), {B: whole(2), E: Arm(2, ready=1, loading=1)}, {}),
         (4, status(E, E, PROMOTING), {B: whole(2), E: whole(2)}, {B: 1}),
         (4, status(E, E, PROMOTING), {B: whole(1), E: whole(3)}, {}),
+        (8, status(E, E, PROMOTING), {B: Arm(6, ready=0, dropped_out=6), E: whole(2)}, {}),
         # and back pod by pod, those that serve nobody first
         (8, status(B, E, BACK, back=B), {B: whole(2), E: whole(6)}, {E: 5}),
         (8, status(B, E, BACK, back=B), {B: whole(2), E: Arm(6, ready=4, loading=2)}, {E: 4}),

@@ -257,3 +257,11 @@ def test_a_refused_deployment_ends_its_trial_with_the_api_servers_words() -> Non
     world.annotate("retry", "eagle")
     world.run(30).settle()
     assert world.serving() == "eagle"
+
+
+def test_a_serving_drafter_that_crashes_is_taken_off_even_while_the_spec_is_wrong() -> None:
+    world = served().change(engine={"args": ["--port=1"]}).run(20)
+    world.engines["dflash"] = crash(0, "EngineDeadError: EngineCore died")
+    world.run(300)
+    assert world.serving() == "baseline"
+    assert world.replicas() == {"baseline": 4}

@@ -14,7 +14,7 @@ from specdeploy.rollout.scene import Scene, staged
 from specdeploy.rollout.trial import settled
 
 Verdict = tuple[Literal["True", "False", "Unknown"], str, str]
-_LONGEST = 400
+_LONGEST = 1000
 # A pod given back after a trial is made within this time of the trial's end, and may wait this long for the
 # old one to be gone, before the capacity counts as lost. In seconds.
 _GIVEN_BACK = 60.0

@@ -53,15 +53,15 @@ def _next_counts(scene: Scene, status: Status, wanted: Mapping[str, int]) -> dic
     counts = {d.template: d.replicas for d in scene.ours}
     counts.update({t: 0 for t in wanted if t not in counts and scene.buildable(t) is not None})
     _drop_at_once(scene, status, wanted, counts)
+    _drop_idle(scene, wanted, counts)
     if _may_move(scene, status):
-        _drop_idle(scene, wanted, counts)
         _drop_one(scene, wanted, counts)
     _raise(scene, wanted, counts)
     return counts
 
 
 def _may_move(scene: Scene, status: Status) -> bool:
-    """While the spec is invalid nothing moves but what `replicas` asks; a pause holds a promotion."""
+    """While the spec is invalid nothing that serves moves; a pause holds a promotion."""
     promoting = status.trial is not None and status.trial.state is TrialState.PROMOTING
     return scene.valid and not (scene.paused and promoting)
 
@@ -87,9 +87,10 @@ def _drop_at_once(scene: Scene, status: Status, wanted: Mapping[str, int], count
 
 
 def _drop_idle(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
-    """Pods that are too many and not ready serve nobody: they go first (a ReplicaSet picks them first)."""
+    """Pods that are too many and not up serve nobody: they go first (a ReplicaSet picks them first). One that
+    was up and is not ready for a moment is no such pod: its engine would have to load again."""
     for template in counts:
-        idle = len(scene.pods(template)) - len(_ready(scene, template))
+        idle = sum(not p.ready and not p.started for p in scene.pods(template))
         counts[template] -= min(idle, _surplus(template, wanted, counts))
 
 

@@ -43,12 +43,13 @@ def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> Told:
         return status, ()
     if stored is not None and stored.revision == wanted.revision:
         fresh = stored.model_copy(update={"template": wanted.hash})
-        text = "pods get another shape: the baseline moves to it, pod by pod"
+        event = Event("Normal", "ShapeChanged", "the baseline moves to a new pod shape, pod by pod")
     else:
         fresh = BaselineStatus(revision=wanted.revision, template=wanted.hash, since=instant(scene.now))
         text = "the engine changed: the baseline moves to it, pod by pod"
+        event = Event("Normal", "BaselineChanged", text)
     status = status.model_copy(update={"baseline": fresh})
-    return status, () if stored is None else (Event("Normal", "BaselineChanged", text),)
+    return status, () if stored is None else (event,)
 
 
 def _serve_baseline(scene: Scene, status: Status) -> Status:
