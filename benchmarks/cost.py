@@ -41,7 +41,8 @@ def _mebibytes(text: str) -> float:
 
 
 class AuditLog:
-    """Requests of the operator, as the API server wrote them down. Reads what is new since the last time."""
+    """Requests of the operator, as the API server wrote them down. Reads what is new since the last time;
+    short enough runs only, for the log is rotated at 50 MB."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -52,6 +53,8 @@ class AuditLog:
         return Counter(self._verbs())
 
     def _verbs(self) -> Iterator[str]:
+        if self._file.stat().st_size < self._offset:
+            raise RuntimeError("the audit log was rotated; what it said is lost")
         with self._file.open() as log:
             log.seek(self._offset)
             while (line := log.readline()).endswith("\n"):

@@ -103,9 +103,10 @@ def _fill(kubectl: Kubectl, size: Size) -> None:
 
 def _settle(audit: AuditLog, size: Size) -> None:
     """Until the operator has written nothing for longer than a window takes. Fails after ten windows."""
+    if writes(audit.news()) < size.objects:
+        raise RuntimeError("the audit log does not show what the operator wrote to set the fleet up")
     end = time.monotonic() + 10 * size.window_seconds
     while time.monotonic() < end:
-        audit.news()
         time.sleep(1.2 * size.window_seconds)
         if writes(audit.news()) == 0:
             return
@@ -123,7 +124,7 @@ def table(cost: Cost) -> str:
         ("reads a minute", f"{60 * reads / size.seconds:.0f}", ""),
     )
     head = (
-        f"{size.objects} settled SpecDeployments, {REPLICAS} pods each ({size.pending} of them without a node)"
+        f"{size.objects} settled SpecDeployments, {REPLICAS} pods each ({size.pending} without a node)"
         f", windows of {size.window_seconds} s, watched for {size.seconds:.0f} s"
     )
     lines = [f"{name:<18} {figure:<22} {bar}" for name, figure, bar in (("", "measured", "bar"), *rows)]
