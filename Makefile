@@ -17,7 +17,7 @@ ENGINE ?= sim
 CONTEXT ?=
 export PYTHONPATH := operator:.
 
-.PHONY: demo demo-down test test-fast test-vllm bench lint format generate clean
+.PHONY: help engine-packages demo demo-down test test-fast test-vllm bench lint format generate clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,7 +25,7 @@ help:
 
 $(VENV)/.complete: requirements.lock requirements-dev.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
 	@touch $@
 
 demo: $(VENV)/.complete
@@ -40,8 +40,12 @@ test: $(VENV)/.complete
 test-fast: $(VENV)/.complete
 	$(BIN)/python -m pytest -q -m "not vllm and not cluster and not slow" $(ARGS)
 
-test-vllm: $(VENV)/.complete
-	$(BIN)/python -m pytest -q -m vllm $(ARGS)
+# What the real engine's shared libraries are linked with.
+engine-packages:
+	@ldconfig -p | grep -q libnuma.so.1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends libnuma1 libgomp1; }
+
+test-vllm: $(VENV)/.complete engine-packages
+	$(BIN)/python -m pytest -q -m vllm tests/vllm $(ARGS)
 
 bench: $(VENV)/.complete
 	$(BIN)/python -m benchmarks.idle
