@@ -98,7 +98,7 @@ class World:
     _line: str = ""
     _seen: object = None
     _spec: tuple[dict[str, Any], Reading] | None = None
-    _read: tuple[dict[str, Any], Status] | None = None
+    _read: tuple[dict[str, Any], tuple[Status, tuple[str, ...]]] | None = None
 
     def engine(self, drafter: str) -> Engine:
         return self.engines.get(drafter, Engine())
@@ -106,7 +106,7 @@ class World:
     # -- what a pass sees ---------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        status, lost = read_status(self.status)
+        status, lost = self._stored()
         return Observation(
             now=self.now,
             name="gemma",
@@ -129,6 +129,13 @@ class World:
             crd_outdated=self.crd_outdated,
         )
 
+    def peek(self) -> Observation:
+        """What the next pass will see; its window is not used up."""
+        before = self._window
+        seen = self.observe()
+        self._window = before
+        return seen
+
     def _reading(self) -> Reading:
         if self._spec is None or self._spec[0] is not self.spec:
             self._spec = (self.spec, read_spec(self.spec))
@@ -136,8 +143,8 @@ class World:
 
     @property
     def window_seconds(self) -> float:
-        seconds = self.spec.get("trial", {}).get("windowSeconds", 60)
-        return float(seconds) if isinstance(seconds, int) else 60.0
+        spec = self._reading().spec
+        return float(spec.trial.window_seconds) if spec else 60.0
 
     def _index(self) -> int:
         return int((self.now - START) // self.window_seconds)
@@ -364,8 +371,12 @@ class World:
 
     @property
     def typed(self) -> Status:
+        return self._stored()[0]
+
+    def _stored(self) -> tuple[Status, tuple[str, ...]]:
+        """What can be read of the stored status, as after a restart; and what can't."""
         if self._read is None or self._read[0] is not self.status:
-            self._read = (self.status, read_status(self.status)[0])
+            self._read = (self.status, read_status(self.status))
         return self._read[1]
 
     @property
