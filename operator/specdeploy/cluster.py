@@ -5,6 +5,7 @@ are never parsed into models: a newer field must not stop an older operator.
 """
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -147,7 +148,7 @@ class KubernetesCluster:
         try:
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         except config.ConfigException:
-            await config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            await _load_kubeconfig(configuration)
         client = ApiClient(configuration)
         client.user_agent = f"specdeploy/{version}"
         return cls(client)
@@ -217,6 +218,17 @@ class KubernetesCluster:
         except (aiohttp.ClientError, TimeoutError, OSError, ApiException) as error:
             raise Unavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
         return _result(method, path, response.status, payload)
+
+
+async def _load_kubeconfig(configuration: Configuration) -> None:
+    # What the loader warns of, it also raises.
+    logging.getLogger("kubernetes.aio.config").setLevel(logging.ERROR)
+    try:
+        await config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    except config.ConfigException as error:
+        raise Unavailable(
+            f"no cluster to talk to: this is no pod, and no kubeconfig can be used ({error}); set KUBECONFIG"
+        ) from error
 
 
 def _path(kind: Kind, namespace: str, name: str = "") -> str:

@@ -30,5 +30,3 @@ def set_up(form: Literal["json", "plain"], level: str) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for noisy in ("httpx", "httpcore", "aiohttp", "kopf"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLogger().level))
-    # What it warns of, it also raises.
-    logging.getLogger("kubernetes.aio.config").setLevel(logging.ERROR)

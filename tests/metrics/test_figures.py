@@ -11,11 +11,8 @@ def pod(name: str = "p", **figures: float) -> PodWindow:
     return PodWindow(pod=name, **(base | figures))  # type: ignore[arg-type]
 
 
-ONE = {"p": 1, "q": 1}
-
-
 def test_a_speculating_arm_has_all_its_figures() -> None:
-    figures = arm_figures([pod(drafts=1_000, draft_tokens=3_000, accepted_tokens=1_500)], ONE)
+    figures = arm_figures([pod(drafts=1_000, draft_tokens=3_000, accepted_tokens=1_500)])
 
     assert figures == ArmFigures(
         speed=pytest.approx(50.0),
@@ -29,19 +26,19 @@ def test_a_speculating_arm_has_all_its_figures() -> None:
 
 
 def test_a_baseline_has_no_acceptance() -> None:
-    figures = arm_figures([pod()], ONE)
+    figures = arm_figures([pod()])
 
     assert (figures.acceptance, figures.accepted_length) == (None, None)
 
 
 def test_a_drafter_that_made_no_draft_has_no_acceptance_either() -> None:
-    figures = arm_figures([pod(drafts=0, draft_tokens=0, accepted_tokens=0)], ONE)
+    figures = arm_figures([pod(drafts=0, draft_tokens=0, accepted_tokens=0)])
 
     assert (figures.acceptance, figures.accepted_length) == (None, None)
 
 
 def test_speed_and_batch_are_geometric_means_over_pods_and_throughput_is_a_sum() -> None:
-    figures = arm_figures([pod("p", itl_seconds=60), pod("q", itl_seconds=240)], ONE)
+    figures = arm_figures([pod("p", itl_seconds=60), pod("q", itl_seconds=240)])
 
     assert figures.speed == pytest.approx(50.0)
     assert figures.batch == pytest.approx(2.0)
@@ -53,11 +50,11 @@ def test_acceptance_is_a_ratio_of_sums() -> None:
     many = pod("p", drafts=900, draft_tokens=900, accepted_tokens=900)
     few = pod("q", drafts=100, draft_tokens=100, accepted_tokens=0)
 
-    assert arm_figures([many, few], ONE).acceptance == pytest.approx(0.9)
+    assert arm_figures([many, few]).acceptance == pytest.approx(0.9)
 
 
 def test_the_batch_is_per_engine_and_the_speed_is_not() -> None:
-    figures = arm_figures([pod(itl_seconds=480)], {"p": 4})
+    figures = arm_figures([pod(itl_seconds=480, engines=4)])
 
     assert figures.batch == pytest.approx(2.0)
     assert figures.speed == pytest.approx(12.5)
@@ -69,7 +66,7 @@ def test_the_batch_is_per_engine_and_the_speed_is_not() -> None:
     ids=["no pod", "only a restarted pod"],
 )
 def test_an_arm_without_measured_pods_shows_nothing(pods: list[PodWindow]) -> None:
-    assert arm_figures(pods, ONE) == ArmFigures(
+    assert arm_figures(pods) == ArmFigures(
         speed=None,
         batch=None,
         acceptance=None,
@@ -83,6 +80,6 @@ def test_an_arm_without_measured_pods_shows_nothing(pods: list[PodWindow]) -> No
 def test_an_idle_pod_counts_as_measured_but_has_no_speed() -> None:
     idle = pod("q", generation_tokens=0, first_tokens=0, itl_seconds=0)
 
-    figures = arm_figures([pod("p"), idle], ONE)
+    figures = arm_figures([pod("p"), idle])
 
     assert (figures.speed, figures.batch, figures.pods) == (pytest.approx(50.0), pytest.approx(2.0), 2)

@@ -96,7 +96,7 @@ def test_the_operator_may_do_in_namespaces_what_it_does_and_no_more() -> None:
         {
             "apiGroups": ["specdeploy.dev"],
             "resources": ["specdeployments/status"],
-            "verbs": ["get", "update"],
+            "verbs": ["update"],
         },
         {
             "apiGroups": ["apps"],
@@ -108,9 +108,9 @@ def test_the_operator_may_do_in_namespaces_what_it_does_and_no_more() -> None:
         {
             "apiGroups": ["policy"],
             "resources": ["poddisruptionbudgets"],
-            "verbs": ["get", "create", "patch", "delete"],
+            "verbs": ["get", "create", "patch"],
         },
-        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
     ]
 
 

@@ -145,6 +145,8 @@ class EventReason(Word):
     TRIAL_STARTED = "TrialStarted", "a pod is borrowed for a drafter"
     TRIAL_READY = "TrialReady", "the drafter's pods are ready; it warms up"
     EVIDENCE_LOST = "EvidenceLost", "the evidence in status could not be read; measured anew"
+    EVIDENCE_RESTARTED = "EvidenceRestarted", "trial.windowSeconds was changed; measured anew"
+    UNKNOWN_FIELDS = "UnknownFields", "the spec has fields that this operator does not know and ignores"
     PROMOTION_COMPLETE = "PromotionComplete", "every serving pod runs the promoted drafter"
     NOW_SERVING = "NowServing", "another arm serves from now on; the message says why"
     BASELINE_CHANGED = "BaselineChanged", "the engine changed; the baseline is rolled to it"

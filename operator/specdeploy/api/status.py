@@ -127,7 +127,9 @@ class TrialStatus(Model):
     last_window: int | None = Field(
         None, description="Number of the last window judged, so that none is judged twice."
     )
-    retried: bool = Field(False, description="The one forgiven refusal of a GPU still draining was used.")
+    window_seconds: int | None = Field(
+        None, description="Length of the windows behind the evidence; another length starts it anew."
+    )
     summary: Annotated[str, Field(max_length=96)] | None = Field(
         None, description="The figures for a column."
     )

@@ -138,15 +138,13 @@ def _print(found: Any, output: str, table: Any) -> None:
 @contextmanager
 def reported() -> Iterator[None]:
     """Whatever a user can cause ends as one line and exit code 1."""
-    from kubernetes.aio.config import ConfigException  # noqa: PLC0415
-
     from specdeploy.cluster import ClusterError  # noqa: PLC0415
     from specdeploy.preflight import PreflightError  # noqa: PLC0415
     from specdeploy.settings import SettingsError  # noqa: PLC0415
 
     try:
         yield
-    except (SettingsError, PreflightError, ClusterError, ValueError, OSError, ConfigException) as error:
+    except (SettingsError, PreflightError, ClusterError, ValueError, OSError) as error:
         fail(str(error))
 
 

@@ -106,6 +106,7 @@ def _sane(pod: PodWindow) -> bool:
         and 0 <= pod.generation_tokens <= LARGEST_COUNTER
         and 0 <= pod.first_tokens <= LARGEST_COUNTER
         and 0 <= pod.itl_seconds <= LARGEST_COUNTER
+        and 1 <= pod.engines <= LARGEST_COUNTER
         and (pod.restarts is None or 0 <= pod.restarts <= LARGEST_COUNTER)
     )
 
@@ -114,7 +115,7 @@ def _logs(pod: PodWindow) -> tuple[float, float, float]:
     tokens = math.log(pod.generation_tokens - pod.first_tokens)
     held = math.log(pod.itl_seconds)
     seconds = math.log(pod.seconds)
-    return tokens - held, tokens - seconds, held - seconds
+    return tokens - held, tokens - seconds, held - seconds - math.log(pod.engines)
 
 
 def _mean_waiting(pods: Iterable[PodWindow]) -> float | None:

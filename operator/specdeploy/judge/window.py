@@ -67,6 +67,7 @@ class PodWindow:
     draft_tokens: float | None = None
     accepted_tokens: float | None = None
     itl_count: float | None = None
+    engines: int = 1
 
     @property
     def decode_tokens(self) -> float:
@@ -80,8 +81,9 @@ class PodWindow:
 
     @property
     def batch(self) -> float | None:
-        """Mean number of requests decoding at once (B); None for a window without length."""
-        return self.itl_seconds / self.seconds if self.seconds > 0 else None
+        """Mean number of requests decoding at once in each engine (B); None for a window without length."""
+        span = self.seconds * self.engines
+        return self.itl_seconds / span if span > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

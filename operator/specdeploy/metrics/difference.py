@@ -63,6 +63,7 @@ def difference(
         draft_tokens=_rise(before, after, "draft_tokens"),
         accepted_tokens=_rise(before, after, "accepted_tokens"),
         itl_count=_rise(before, after, "itl_count"),
+        engines=len(after.counters.engines),
     )
 
 

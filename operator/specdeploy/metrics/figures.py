@@ -1,7 +1,7 @@
 """An arm's figures in one window, for telemetry and people. Pure; the judge reads the PodWindows itself."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
@@ -27,17 +27,14 @@ class ArmFigures:
     seconds: float
 
 
-def arm_figures(pods: Sequence[PodWindow], engines: Mapping[str, int]) -> ArmFigures:
-    """Sum up an arm. `engines` has the number of engines of each pod by name; restarted pods are left out.
-
-    A PodWindow sums the engines of its pod, so its batch is divided by their number here.
-    """
+def arm_figures(pods: Sequence[PodWindow]) -> ArmFigures:
+    """Sum up an arm; restarted pods are left out."""
     measured = [pod for pod in pods if not pod.restarts and pod.seconds > 0]
     accepted = _sum(measured, lambda pod: pod.accepted_tokens)
     extra_length = _ratio(accepted, _sum(measured, lambda pod: pod.drafts))
     return ArmFigures(
         speed=_mean(pod.speed for pod in measured),
-        batch=_mean(pod.itl_seconds / pod.seconds / engines[pod.pod] for pod in measured if pod.speed),
+        batch=_mean(pod.batch for pod in measured if pod.speed),
         acceptance=_ratio(accepted, _sum(measured, lambda pod: pod.draft_tokens)),
         accepted_length=None if extra_length is None else 1.0 + extra_length,
         tokens_per_second=math.fsum(pod.generation_tokens / pod.seconds for pod in measured),

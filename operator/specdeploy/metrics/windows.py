@@ -67,7 +67,6 @@ class _PodResult:
     outcome: PodWindow | Gap
     if_committed: _Start | None
     if_extended: _Start | None
-    engines: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +178,11 @@ def _close(
         (pod, _measure(pod, starts.get(pod.uid), samples.get(pod.uid), window_seconds)) for pod in pods
     ]
     arms = _arms(results, window_seconds)
-    engines = {pod.name: result.engines for pod, result in results}
     lengths = [each.seconds for arm in arms.values() for each in arm if not each.restarts]
     return _Closed(
         MeasuredWindow(
             Window(index, max(lengths, default=window_seconds), arms, obstacle(pods, compared)),
-            {arm: arm_figures(measured, engines) for arm, measured in arms.items()},
+            {arm: arm_figures(measured) for arm, measured in arms.items()},
             {pod.name: result.outcome for pod, result in results if isinstance(result.outcome, Gap)},
         ),
         {pod.uid: result.if_committed for pod, result in results if result.if_committed is not None},
@@ -219,7 +217,7 @@ def _subtract(pod: MeasuredPod, start: _Start, end: _Start, window_seconds: floa
     if outcome.seconds < SHORTEST_SHARE * window_seconds:
         gap = Gap(Reason.NO_DATA, f"it has been measured for only {outcome.seconds:.0f} s")
         return _PodResult(gap, start, start)
-    return _PodResult(outcome, end, start, engines=len(end.sample.counters.engines))
+    return _PodResult(outcome, end, start)
 
 
 def _start(pod: MeasuredPod, samples: Mapping[str, Sample | ScrapeFailure]) -> _Start | None:

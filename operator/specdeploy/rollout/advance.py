@@ -30,7 +30,7 @@ _SLOT_SECONDS = 30.0
 
 def advance(seen: Observation, status: Status) -> Step:
     """The status to store, what to tell, and when to look again. Never raises for what users can cause."""
-    view = scene(seen, status)
+    view, before = scene(seen, status), status
     status, told = _obey(view, status)
     status, invalid = _note_invalid(view, status)
     status, followed = follow_spec(view, status)
@@ -38,12 +38,21 @@ def advance(seen: Observation, status: Status) -> Step:
     status, tried = step_trial(view, status)
     status = fitted(describe(view, with_conditions(view, status)), view.listed)
     lost = tuple(_lost(part) for part in seen.lost_status)
-    events = (*lost, *told, *invalid, *followed, *retired, *tried)
+    events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *retired, *tried)
     return Step(status, events, _next_check(view, status))
 
 
 def _lost(part: str) -> Event:
     return Event("Warning", "StatusMalformed", f"{part} could not be read and was dropped; it is built anew")
+
+
+def _unknown(seen: Observation, before: Status) -> tuple[Event, ...]:
+    """Fields of a newer schema: ignored, and said once for each generation of the spec."""
+    if not seen.reading.unknown or before.observed_generation == seen.generation:
+        return ()
+    fields = ", ".join(seen.reading.unknown[:5])
+    text = f"{fields}: this operator does not know these fields and ignores them; upgrade it, or remove them"
+    return (Event("Warning", "UnknownFields", text),)
 
 
 def _obey(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:

@@ -84,7 +84,9 @@ def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
         words = scene.seen.missing_label or f"pod {stuck.name}: {stuck.unschedulable}"
         lost = lost_pods(scene, status)
         return Reason.CAPACITY_LOST if lost else Reason.UNSCHEDULABLE, f"{count}; {words}"
-    if any(p.started for p in pods if not p.ready):
+    before = status.condition(Kind.READY)
+    fell = before is not None and (before.status == "True" or before.reason == Reason.TOO_FEW_READY)
+    if fell and any(p.started for p in pods if not p.ready):
         return Reason.TOO_FEW_READY, f"{count}; pods that were ready are not"
     return Reason.STARTING, f"{count}; engines load"
 

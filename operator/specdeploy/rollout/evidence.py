@@ -26,6 +26,12 @@ from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.scene import Scene
 from specdeploy.rollout.verdicts import ratio
 
+# What a trial knows from its windows.
+_EVIDENCE = (
+    "evidence", "last_window", "stalled_time", "first_window_time", "measured_seconds", "windows", "ratio",
+    "lower", "upper", "skipped", "recent",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -74,9 +80,10 @@ def load(trial: TrialStatus, settings: Settings) -> tuple[TrialState, Event | No
 
 def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> Judged:
     """Take in the window that has just ended. A window that was judged before changes nothing."""
+    trial, restarted = _of_one_length(trial, spec)
     window = scene.seen.window
     if window is None or (trial.last_window is not None and window.index <= trial.last_window):
-        return Judged(trial)
+        return Judged(trial, events=restarted)
     settings = settings_of(scene, status, spec)
     before, lost = load(trial, settings)
     after, verdict = observe(before, window, settings)
@@ -85,7 +92,21 @@ def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
     return Judged(
         _noted(trial, window, after, settings, scene.now),
         None if verdict is None else _ending(verdict, trial.drafter),
-        () if lost is None else (lost,),
+        (*restarted, *(() if lost is None else (lost,))),
+    )
+
+
+def _of_one_length(trial: TrialStatus, spec: Spec) -> tuple[TrialStatus, tuple[Event, ...]]:
+    """Windows of different lengths are no one series: numbers, noise and floors differ."""
+    length = spec.trial.window_seconds
+    if trial.window_seconds in (None, length):
+        return trial.model_copy(update={"window_seconds": length}), ()
+    text = (
+        f"{trial.drafter} is measured anew: trial.windowSeconds went from {trial.window_seconds} to {length}"
+    )
+    fresh = {name: TrialStatus.model_fields[name].get_default() for name in _EVIDENCE}
+    return trial.model_copy(update={**fresh, "window_seconds": length}), (
+        Event("Normal", "EvidenceRestarted", text),
     )
 
 

@@ -43,7 +43,7 @@ def plan(seen: Observation, status: Status) -> Plan:
     return Plan(
         create=tuple((t, counts.get(t.hash, 0)) for t in missing),
         scale=scale,
-        delete=_leftovers(now, status, wanted),
+        delete=(*_leftovers(now, status, wanted), *_edited(now, status)),
         available=max(0, sum(n for t, n in wanted.items() if t != staged(status)) - 1),
         notes=_drift(scale),
     )
@@ -132,6 +132,17 @@ def _leftovers(scene: Scene, status: Status, wanted: Mapping[str, int]) -> tuple
         for d in scene.ours
         if d.template not in kept and d.replicas == 0 and not scene.pods(d.template, terminating=True)
     )
+
+
+def _edited(scene: Scene, status: Status) -> tuple[Deployment, ...]:
+    """Arms that somebody's edit has made unmeasurable: made anew as a trial starts. What serves is never
+    restarted for it."""
+    trial, serving = status.trial, status.serving
+    if trial is None or serving is None or trial.state is not TrialState.STARTING:
+        return ()
+    baseline = status.baseline.template if status.baseline else ""
+    arms = {trial.template, baseline} - {serving.template}
+    return tuple(d for d in scene.ours if d.edited and d.template in arms)
 
 
 def _drift(scale: tuple[tuple[Deployment, int], ...]) -> tuple[str, ...]:

@@ -1,0 +1,63 @@
+"""What a change of the window's length, an edited arm and unknown fields do to a trial."""
+
+from dataclasses import replace
+
+from specdeploy.api.findings import read_status
+from specdeploy.rollout import advance, plan
+from tests.rollout.world import Engine, World, drafter, spec
+
+
+def measured_world() -> World:
+    world = World(spec(drafter("fast"), replicas=3), engines={"fast": Engine(speed=1.05)})
+    return world.run(600, until=lambda w: (w.typed.trial.windows if w.typed.trial else 0) >= 5)
+
+
+def test_another_window_length_starts_the_evidence_anew_and_says_so() -> None:
+    world = measured_world()
+    trial = world.typed.trial
+    assert trial is not None
+    assert trial.windows == 5
+    world.change(trial={**world.spec["trial"], "windowSeconds": 30})
+    world._window = -1
+    world.run(
+        300,
+        until=lambda w: bool(
+            w.typed.trial and w.typed.trial.window_seconds == 30 and w.typed.trial.windows == 2
+        ),
+    )
+    trial = world.typed.trial
+    assert trial is not None
+    assert trial.window_seconds == 30
+    assert trial.windows == 2
+    assert any("measured anew: trial.windowSeconds went from 10 to 30" in line for line in world.transcript)
+
+
+def test_an_edited_trial_arm_is_made_anew_as_its_trial_starts_and_what_serves_never() -> None:
+    world = World(spec(drafter("fast"), replicas=3)).run(
+        120, until=lambda w: w.typed.trial is not None and len(w.deployments) == 2
+    )
+    seen = world.observe()
+    edited = replace(seen, deployments=tuple(replace(d, edited=True) for d in seen.deployments))
+    stored = read_status(world.status)[0]
+    assert stored.trial is not None
+    assert [d.template for d in plan(edited, stored).delete] == [stored.trial.template]
+
+
+def test_fields_of_a_newer_schema_are_told_once_for_each_generation() -> None:
+    world = World(spec(drafter("fast"), replicas=2, promotion={"mode": "Manual"}))
+    first = advance(world.observe(), read_status(world.status)[0])
+    again = advance(world.observe(), first.status)
+    told = [event.message for event in first.events if event.reason == "UnknownFields"]
+    assert len(told) == 1
+    assert told[0].startswith("spec.promotion: ")
+    assert "UnknownFields" not in [event.reason for event in again.events]
+
+
+def test_engines_that_load_for_the_first_time_are_starting_not_failing() -> None:
+    world = World(spec(replicas=2))
+    reasons = set()
+    for _ in range(8):
+        world.step()
+        ready = world.typed.condition("Ready")  # type: ignore[arg-type]
+        reasons.add(ready.reason if ready else "")
+    assert reasons == {"Starting", "Serving"}
