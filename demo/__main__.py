@@ -19,11 +19,12 @@ LOADS: dict[str, dict[str, Any]] = {
 }
 LOSERS = {"sim": "heavy-eagle3", "vllm": "random-eagle3"}
 WINNERS = {"sim": "dflash", "vllm": "ngram"}
+MOST_WINDOWS = 3  # a disaster must be off traffic by then
 PICTURE = Path("demo-out/trials.svg")
 
 
 def main() -> int:
-    """Exit 0 if the loser was taken off, the winner serves and no request failed."""
+    """Exit 0 if the loser was off in time, the winner serves and no request failed."""
     parser = argparse.ArgumentParser(prog="make demo")
     parser.add_argument("--engine", choices=("sim", "vllm"), default="sim")
     parser.add_argument("--context", default=None)
@@ -74,12 +75,16 @@ def _report(place: Place, engine: str, seen: dict[str, Any], summary: dict[str, 
         f"clients: {summary['requests']} requests, {summary['failed']} failed, "
         f"{summary['tokens_per_second']:.0f} tokens/s; a new connection for each"
     )
-    outcomes = {v["drafter"]: v["outcome"] for v in seen["status"]["verdicts"]}
+    verdicts = {v["drafter"]: v for v in seen["status"]["verdicts"]}
+    outcomes = {name: verdict["outcome"] for name, verdict in verdicts.items()}
+    windows = len(verdicts.get(LOSERS[engine], {}).get("recent") or [])
+    say(f"{LOSERS[engine]} was off traffic after {windows} measured windows")
     good = (
         outcomes.get(LOSERS[engine]) in ("Disaster", "Slower")
         and outcomes.get(WINNERS[engine]) == "Promoted"
         and seen["status"]["serving"]["name"] == WINNERS[engine]
         and summary["failed"] == 0
+        and 0 < windows <= MOST_WINDOWS
     )
     _look_further(place)
     say("as it should be" if good else f"NOT as it should be: {outcomes}, {summary['failures']}")
