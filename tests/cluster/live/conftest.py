@@ -27,18 +27,18 @@ SOMEBODYS_SERVICE: Object = {
     "spec": {"selector": {"app": "something-else"}, "ports": [{"port": 8000}]},
 }
 
-# A hang shows in 60 s; with the shortest windows the guard of waiting requests would be before it.
-LONGER_WINDOWS: Object = {
-    "windowSeconds": 30,
-    "warmupSeconds": 30,
-    "deadlineSeconds": 1200,
-    "totalDeadlineSeconds": 1200,
+# A hang takes 60 s without a token. With shorter windows the guard of waiting requests is there before.
+LONG_WINDOWS: Object = {
+    "windowSeconds": 60,
+    "warmupSeconds": 60,
+    "deadlineSeconds": 2400,
+    "totalDeadlineSeconds": 2400,
 }
 UNKNOWN_KEY = drafter("unknown-key", options={"no_such_key": 1})
 
 OBJECTS: tuple[Object, ...] = (
     spec_deployment("story", LOSER, WINNER, replicas=3),
-    spec_deployment("stalls", drafter("hangs", "fail=hang&fail_after=15"), trial=LONGER_WINDOWS),
+    spec_deployment("stalls", drafter("hangs", "fail=hang&fail_after=5"), trial=LONG_WINDOWS),
     spec_deployment("scaled", drafter("steady")),
     spec_deployment("edited", drafter("steady")),
     spec_deployment(
@@ -47,6 +47,8 @@ OBJECTS: tuple[Object, ...] = (
     spec_deployment("taken", replicas=1),
 )
 WITH_CLIENTS = ("story", "stalls")
+# Longer than it takes to find a hang: a client that gives up takes its request away.
+CLIENT_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,14 @@ class Stage:
     killed: Mapping[str, Killed]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def place() -> Iterator[Place]:
     """The development cluster with the images of this checkout."""
     with dev_place() as found:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stage(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """All objects applied under the operator that the chart has installed, clients running."""
     kubectl = place.within(place.namespace("live"))
@@ -79,6 +81,6 @@ def stage(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
             kubectl.apply(body)
         for name in WITH_CLIENTS:
             journal.wait(name, lambda s: ready_reason(s) == "Serving", seconds=120, what="a ready fleet")
-            start_clients(kubectl, name)
+            start_clients(kubectl, name, timeout=CLIENT_SECONDS)
         killed = stack.enter_context(killed_rollouts(place, tmp_path_factory.mktemp("killed")))
         yield Stage(kubectl, journal, killed)

@@ -83,29 +83,36 @@ def _offer_resource(kubectl: Kubectl) -> None:
 
 @contextmanager
 def chart_operator(place: Place, namespaces: tuple[str, ...]) -> Iterator[None]:
-    """The operator as users install it, with the chart's rights, in the image of this checkout."""
-    served = not place.kubectl.finished("get", f"--filename={CRD}").returncode
-    if served and not _owned_by_helm(place.kubectl):
+    """The operator as users install it, with the chart's rights, in the image of this checkout.
+
+    The CRD comes with it and goes with it, unless another release has brought one: then it is that one's.
+    """
+    owner = _owner_of_crd(place.kubectl)
+    ours = owner in (None, RELEASE)
+    if owner == "":
         install_crd(place.kubectl)
     repository, _, tag = OPERATOR_IMAGE.rpartition(":")
-    _helm(
-        place, "upgrade", "--install", RELEASE, str(ROOT / "charts" / "specdeploy"),
-        "--namespace", OPERATOR_NAMESPACE, "--create-namespace", "--wait", "--timeout", "180s",
-        "--set", f"image.repository={repository},image.tag={tag},crd.install={str(not served).lower()}",
-        "--set", f"logFormat=plain,maxTrials=16,watchNamespaces={{{','.join(namespaces)}}}",
-    )  # fmt: skip
     try:
+        _helm(
+            place, "upgrade", "--install", RELEASE, str(ROOT / "charts" / "specdeploy"),
+            "--namespace", OPERATOR_NAMESPACE, "--create-namespace", "--wait", "--timeout", "180s",
+            "--set", f"image.repository={repository},image.tag={tag},crd.install={str(ours).lower()}",
+            "--set", f"logFormat=plain,maxTrials=16,watchNamespaces={{{','.join(namespaces)}}}",
+        )  # fmt: skip
         yield
     finally:
-        _helm(place, "uninstall", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--wait")
-        gone = [OPERATOR_NAMESPACE, *namespaces]
-        place.kubectl.run("delete", "namespace", *gone, "--wait=false")
+        _helm(place, "uninstall", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--ignore-not-found", "--wait")
+        place.kubectl.run("delete", "namespace", OPERATOR_NAMESPACE, *namespaces, "--wait=false")
+        if ours:
+            place.kubectl.run("delete", f"--filename={CRD}", "--ignore-not-found", "--wait=false")
 
 
-def _owned_by_helm(kubectl: Kubectl) -> bool:
-    """A CRD that another release brought is that release's to change."""
-    label = kubectl.run("get", f"--filename={CRD}", "--output=jsonpath={.metadata.labels}")
-    return "Helm" in label
+def _owner_of_crd(kubectl: Kubectl) -> str | None:
+    """The Helm release that brought the CRD; "" if none did; None if there is no CRD."""
+    if kubectl.finished("get", f"--filename={CRD}").returncode:
+        return None
+    path = r"{.metadata.annotations.meta\.helm\.sh/release-name}"
+    return kubectl.run("get", f"--filename={CRD}", f"--output=jsonpath={path}")
 
 
 def _helm(place: Place, *words: str) -> None:

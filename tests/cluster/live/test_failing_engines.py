@@ -5,8 +5,6 @@ import pytest
 from tests.cluster.live.conftest import Stage
 from tests.cluster.live.journal import ready_reason, trial_state, verdict
 
-FLEET_READY = ("Serving",)
-
 
 @pytest.mark.parametrize(
     ("drafter", "reason", "words"),

@@ -22,7 +22,9 @@ def test_it_comes_to_the_same_end_however_often_it_is_killed(stage: Stage, how: 
     print(one.operator.log.read_text())
     assert not one.plan.left, f"killed only at {one.plan.struck}"
     assert one.operator.starts > len(one.plan.struck)
-    assert outcomes(end) == {"heavy": "Disaster", "dflash": "Promoted"}
+    # Each restart costs a window, so a disaster may be found by the slower rule.
+    assert outcomes(end)["heavy"] in ("Disaster", "Slower")
+    assert outcomes(end)["dflash"] == "Promoted"
     assert end["serving"]["name"] == "dflash"
     clients = stop_clients(one.kubectl, NAME)
     assert clients["requests"] > 100

@@ -1,0 +1,1 @@
+"""Whole rollouts on the development cluster. A package, so that what its tests share ends with it."""
