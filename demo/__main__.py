@@ -9,7 +9,7 @@ from typing import Any
 
 from demo import install, traffic
 from demo.install import NAME, NAMESPACE, OPERATOR_NAMESPACE
-from demo.place import Place, devcluster, down, existing
+from demo.place import Place, devcluster, down, existing, tools_only
 from demo.shell import DemoError, say
 from demo.watch import Watcher
 
@@ -32,7 +32,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         if chosen.down:
-            down()
+            take_down(chosen.context)
             return 0
         return demo(chosen.engine, chosen.context)
     except (DemoError, subprocess.TimeoutExpired) as error:
@@ -43,9 +43,17 @@ def main() -> int:
         return 130
 
 
+def take_down(context: str | None) -> None:
+    """The development cluster as a whole; from a cluster of yours only what the demo has put there."""
+    if context is None:
+        down()
+    else:
+        install.remove(tools_only(context))
+
+
 def demo(engine: str, context: str | None) -> int:
     """The whole of it."""
-    place = existing(context) if context else devcluster(vllm=engine == "vllm")
+    place = existing(context, vllm=engine == "vllm") if context else devcluster(vllm=engine == "vllm")
     install.prepare(place)
     install.operator(place)
     install.apply(place, install.manifest(place, engine))
@@ -99,13 +107,14 @@ def _specdeploy(place: Place, *words: str) -> None:
 
 
 def _look_further(place: Place) -> None:
-    kubeconfig = place.env.get("KUBECONFIG", "")
     say("look further:")
-    say(f"    export KUBECONFIG={kubeconfig}")
+    if place.context is None:
+        say(f"    export KUBECONFIG={place.env['KUBECONFIG']}")
     say(f"    kubectl get sd,deploy,pods -n {NAMESPACE}")
     say(f"    kubectl describe sd {NAME} -n {NAMESPACE}")
-    say(f"    kubectl logs -n {OPERATOR_NAMESPACE} deploy/specdeploy")
-    say(f"    make demo-down removes the cluster; the picture is {PICTURE}")
+    say(f"    kubectl logs -n {OPERATOR_NAMESPACE} deploy/{install.RELEASE}")
+    gone = f"make demo-down CONTEXT={place.context}" if place.context else "make demo-down"
+    say(f"    {gone} removes it all; the picture is {PICTURE}")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from pathlib import Path
 from string import Template
 
 from demo.place import ROOT, Place, vllm_paths
-from demo.shell import say
+from demo.shell import DemoError, say
 
-RELEASE = "specdeploy"
-OPERATOR_NAMESPACE = "specdeploy-system"
+RELEASE = "specdeploy-demo"
+OPERATOR_NAMESPACE = "specdeploy-demo-system"
 NAMESPACE = "specdeploy-demo"
 NAME = "demo"
 POD = "clients"
@@ -34,18 +34,54 @@ def prepare(place: Place) -> None:
 
 
 def operator(place: Place) -> None:
-    """The chart of this checkout with the image built from it; it watches the demo's namespace."""
+    """The chart of this checkout with the image built from it. On a cluster of yours it watches the demo's
+    namespace only, and goes nowhere near an installation that is there already."""
+    _refuse_a_rival(place)
     repository, _, tag = place.operator_image.rpartition(":")
+    own = place.context is None
     place.helm(
         "upgrade", "--install", RELEASE, str(ROOT / "charts" / "specdeploy"),
         "--namespace", OPERATOR_NAMESPACE, "--create-namespace",
-        "--set", f"image.repository={repository},image.tag={tag}",
-        "--set", f"logFormat=plain,watchNamespaces={{{NAMESPACE}}}",
+        "--set", f"image.repository={repository},image.tag={tag},logFormat=plain",
+        "--set", f"crd.install={str(not _crd_of_another(place)).lower()}",
+        *([] if own else ["--set", f"watchNamespaces={{{NAMESPACE}}}"]),
         "--wait", "--timeout", "180s",
     )  # fmt: skip
     # A new image behind the same tag is only seen by a new pod.
     place.kubectl("rollout", "restart", f"deployment/{RELEASE}", "-n", OPERATOR_NAMESPACE)
     place.kubectl("rollout", "status", f"deployment/{RELEASE}", "-n", OPERATOR_NAMESPACE, "--timeout=120s")
+
+
+def _refuse_a_rival(place: Place) -> None:
+    """Two operators over one namespace would fight: one that watches all namespaces is told, not replaced."""
+    answer = place.kubectl(
+        "get", "deployments", "-A", "-l", "app.kubernetes.io/name=specdeploy", "-o", "json"
+    )
+    for found in json.loads(answer)["items"]:
+        space, name = found["metadata"]["namespace"], found["metadata"]["name"]
+        env = found["spec"]["template"]["spec"]["containers"][0].get("env") or []
+        watched = next((e.get("value") for e in env if e["name"] == "SPECDEPLOY_NAMESPACES"), "")
+        if space != OPERATOR_NAMESPACE and not watched:
+            raise DemoError(
+                f"the operator {space}/{name} watches all namespaces of this cluster already; apply "
+                f"demo/sim.yaml by hand there, or restrict it with watchNamespaces"
+            )
+
+
+def _crd_of_another(place: Place) -> bool:
+    path = "jsonpath={.metadata.annotations.meta\\.helm\\.sh/release-name}"
+    answer = place.kubectl("get", "crd", "specdeployments.specdeploy.dev", "-o", path, check=False)
+    exists = place.kubectl("get", "crd", "specdeployments.specdeploy.dev", "-o", "name", check=False)
+    return bool(exists.strip()) and answer.strip() != RELEASE
+
+
+def remove(place: Place) -> None:
+    """Take everything of the demo off a cluster of yours; the CRD stays, as the chart promises."""
+    place.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=180s", quiet=False)
+    place.helm("uninstall", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--ignore-not-found")
+    place.kubectl(
+        "delete", "namespace", OPERATOR_NAMESPACE, "--ignore-not-found", "--timeout=180s", quiet=False
+    )
 
 
 def manifest(place: Place, engine: str) -> str:

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from demo.shell import DemoError, run, say, stream
@@ -37,11 +37,19 @@ class Place:
         return run(["helm", *words, *chosen], env=self.env, check=check, quiet=quiet)
 
 
-def existing(context: str) -> Place:
-    """A cluster that you have. Its nodes must be able to pull the images named by IMAGE and SIM_IMAGE."""
+def tools_only(context: str) -> Place:
+    """A cluster that you have, where nothing needs to be started."""
     for tool in ("kubectl", "helm"):
         if shutil.which(tool) is None:
             raise DemoError(f"{tool} is not on the PATH; install it, or leave CONTEXT out")
+    return Place(dict(os.environ), context, "", "", "")
+
+
+def existing(context: str, *, vllm: bool) -> Place:
+    """A cluster that you have. Its nodes must be able to pull the images named by IMAGE and SIM_IMAGE."""
+    place = tools_only(context)
+    if vllm:
+        raise DemoError("ENGINE=vllm mounts this machine's folders into pods; leave CONTEXT out for it")
     images = {name: os.environ.get(name, "") for name in ("IMAGE", "SIM_IMAGE")}
     missing = [name for name, value in images.items() if not value]
     if missing:
@@ -49,9 +57,7 @@ def existing(context: str) -> Place:
             f"set {' and '.join(missing)}: images that the nodes of {context} can pull, built with "
             "`docker build --target operator .` and `docker build --target sim .`"
         )
-    return Place(
-        dict(os.environ), context, images["IMAGE"], images["SIM_IMAGE"], os.environ.get("VLLM_IMAGE", "")
-    )
+    return replace(place, operator_image=images["IMAGE"], sim_image=images["SIM_IMAGE"])
 
 
 def devcluster(*, vllm: bool) -> Place:

@@ -20,7 +20,7 @@ def test_a_spec_that_sets_every_field_has_no_findings() -> None:
 
 REFUSED: list[tuple[str, Any, str]] = [
     ("model", "RedHatAI/Qwen3-8B-speculator.eagle3", "spec.model"),
-    ("engine.image", "team/vllm:v0.17.1", "spec.engine.image"),
+    ("engine.image", "team/vllm-openai:v0.17.1", "spec.engine.image"),
     ("engine.vllmVersion", "0.9.2", "spec.engine.vllmVersion"),
     ("engine.args", ["--port", "1"], "spec.engine.args[0]"),
     ("engine.env", [{"name": "HF_HOME"}], "spec.engine.env[0]"),
@@ -133,7 +133,7 @@ def test_what_is_near_a_rule_but_harmless_is_accepted(path: str, value: Any) -> 
 
 
 def test_the_image_in_force_is_checked_when_the_spec_names_none() -> None:
-    assert check_spec(smallest(), "team/vllm:v0.12.0")
+    assert check_spec(smallest(), "team/vllm-openai:v0.12.0")
     assert check_drafters(with_drafters(drafter("dspark")), "team/vllm:v0.20.0")
 
 

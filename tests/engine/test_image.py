@@ -25,6 +25,8 @@ from tests.engine.specs import smallest
         ("localhost:5000/vllm", None),
         ("vllm/server:v1.2.0", None),
         ("team/engine:v1.2.0", None),
+        ("team/vllm:0.3.1", None),
+        ("team/vllm-openai-rocm:v0.10.2", (0, 10)),
     ],
 )
 def test_a_release_tag_tells_the_version_and_nothing_else_does(image: str, version: Version | None) -> None:

@@ -145,6 +145,16 @@ def test_synthetic_acceptance_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    "options", [{"brand_new_key": 1}, {"rejection_sample_method": "brand-new"}], ids=["key", "rejection"]
+)
+def test_what_only_a_newer_engine_can_know_is_left_to_that_engine(options: dict[str, object]) -> None:
+    spec = with_drafters(drafter("ngram", options=options))
+    newer, newest_known = "vllm/vllm-openai-rocm:v0.40.0", "vllm/vllm-openai-rocm:v0.33.0"
+    assert "d" not in check_drafters(spec, newer)
+    assert len(check_drafters(spec, newest_known)["d"]) == 1
+
+
+@pytest.mark.parametrize(
     ("key", "fix"),
     [("prompt_lookup_mx", "write prompt_lookup_max or remove it"), ("zzz", "remove it")],
 )

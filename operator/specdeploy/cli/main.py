@@ -52,15 +52,22 @@ def crd() -> None:
     sys.stdout.write(as_yaml())
 
 
+Everywhere = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In all namespaces.")]
+
+
 @app.command()
-def status(name: Annotated[str | None, typer.Argument()] = None, namespace: Namespace = "",
-           output: Form = "table") -> None:  # fmt: skip
-    """One look at all SpecDeployments, or at one."""
+def status(
+    name: Annotated[str | None, typer.Argument(help="Only this one.")] = None,
+    namespace: Namespace = "",
+    everywhere: Everywhere = False,
+    output: Form = "table",
+) -> None:
+    """One look at the SpecDeployments of a namespace, or at one."""
     with reported():
         from specdeploy.cli import ask  # noqa: PLC0415
 
-        space = namespace or ask.current_namespace()
-        found = [ask.read_one(space, name)] if name else ask.read_all(namespace)
+        space = "" if everywhere and not name else namespace or ask.current_namespace()
+        found = [ask.read_one(space, name)] if name else ask.read_all(space)
         _print(found, output, lambda: show.listing(found))
 
 

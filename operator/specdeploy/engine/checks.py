@@ -65,7 +65,10 @@ def _check_version(spec: Spec, image: str) -> tuple[Finding, ...]:
     field = "spec.engine.vllmVersion" if spec.engine.vllm_version else "spec.engine.image"
     oldest, given = (f"{major}.{minor}" for major, minor in (OLDEST, version))
     reason = f"vLLM {given} can't drain running requests; the oldest that can is {oldest}"
-    return (Finding(field, reason, "use a newer image"),)
+    fix = (
+        "use a newer image" if spec.engine.vllm_version else "use a newer one, or say spec.engine.vllmVersion"
+    )
+    return (Finding(field, reason, fix),)
 
 
 def _check_target(spec: Spec) -> tuple[Finding, ...]:

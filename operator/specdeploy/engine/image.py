@@ -13,6 +13,8 @@ Version = tuple[int, int]
 
 # `--shutdown-timeout`, without which a rollout would cut running requests (vLLM 0.18).
 OLDEST: Version = (0, 18)
+# The newest release whose keys our tables know. On a newer one, what we don't know may be right.
+NEWEST: Version = (0, 33)
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\D|$)")
 _EMBEDDED = re.compile(r"vllm[_-]v?(\d+)\.(\d+)(?:\D|$)")
@@ -32,13 +34,17 @@ def vllm_version(spec: Spec, image: str) -> Version | None:
 def version_of_tag(image: str) -> Version | None:
     """The version in a release tag: `v0.33.0`, `v0.33.0-rocm100`, `rocm7.0_vllm_0.10.1_20260101`.
 
-    A plain version tag counts only on an image that is named after vLLM: `team/server:v1.2` is not vLLM 1.2.
+    A plain version tag counts only on an image that is named after vLLM: `team/server:v1.2` is not vLLM 1.2;
+    and one that is too old to be used only on a copy of the project's own: `team/vllm:0.3.1` is the team's.
     """
     repository, tag = _split(image)
     embedded = _match(_EMBEDDED, tag)
     if embedded is not None:
         return embedded
-    return _match(_VERSION, tag) if "vllm" in repository.rpartition("/")[2] else None
+    name, version = repository.rpartition("/")[2], _match(_VERSION, tag)
+    if version is None or "vllm" not in name:
+        return None
+    return version if version >= OLDEST or name.startswith("vllm-openai") else None
 
 
 def is_stock(image: str) -> bool:

@@ -12,7 +12,7 @@ from specdeploy.api.findings import Finding
 from specdeploy.api.spec import NEEDS_MODEL, TAKES_NO_MODEL, Drafter, Spec
 
 from . import options as table
-from .image import Version, is_stock
+from .image import NEWEST, Version, is_stock
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ def _check_option(path: str, key: str, drafter: Drafter, engine: Engine) -> Iter
         yield Finding(field, *table.REFUSED[key])
     elif key == "rejection_sample_method" and value == "synthetic":
         yield Finding(field, "synthetic acceptance makes the output garbage", "remove it")
+    elif _may_be_newer(key, value, engine):
+        return
     elif option is None:
         yield Finding(field, "vLLM's speculative config has no such key", _suggestion(key))
     elif option.methods and drafter.method not in option.methods:
@@ -104,6 +106,15 @@ def _check_option(path: str, key: str, drafter: Drafter, engine: Engine) -> Iter
     else:
         yield from _check_release(field, key, value, engine)
         yield from _check_draft_parallel(field, key, value, engine)
+
+
+def _may_be_newer(key: str, value: Any, engine: Engine) -> bool:
+    """Whether an engine newer than our tables may know what they don't: a key, or a way to reject drafts."""
+    if engine.version is None or engine.version <= NEWEST:
+        return False
+    return key not in table.OPTIONS or (
+        key == "rejection_sample_method" and value not in table.REJECTION_SINCE
+    )
 
 
 def _check_release(field: str, key: str, value: Any, engine: Engine) -> Iterator[Finding]:
