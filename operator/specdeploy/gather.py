@@ -3,19 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from specdeploy import judge
 from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.names import ANNOTATION_ADOPT, BASELINE, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
 from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
 from specdeploy.engine.accelerators import missing_label_advice
-from specdeploy.judge import BASELINE as BASELINE_ARM
-from specdeploy.judge import SERVING, TRIAL
 from specdeploy.measure import Measured, Measurer, Subject, tell_once
 from specdeploy.metrics.sample import ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow
 from specdeploy.nodes import Nodes
 from specdeploy.observe import belongs, controller, deployment, owner_words, pods, strayed_labels
 from specdeploy.rollout import Deployment, Observation, Pod
+from specdeploy.rollout.evidence import compares_serving
+from specdeploy.rollout.scene import scene, staged
 
 Key = tuple[str, str]
 
@@ -97,12 +98,8 @@ class Gatherer:
         live = await self._pods(deployments, raw_pods)
         service = await self._maybe(SERVICES, namespace, name)
         budget = await self._maybe(BUDGETS, namespace, name)
-        now = self._clock()
-        subject = _subject(raw, reading, status, live)
-        measured = await self._measure(subject, live, deployments, _ips(raw_pods), memory, now)
-        window = measured.window if measured else None
         seen = Observation(
-            now=now,
+            now=self._clock(),
             name=name,
             namespace=namespace,
             uid=uid,
@@ -112,17 +109,23 @@ class Gatherer:
             annotations=meta.get("annotations") or {},
             deployments=deployments,
             pods=live,
-            window=window.window if window else None,
-            window_end=subject.window_end(now) if subject else None,
             slot_free=slot_free,
             default_image=self._default_image,
             taken=(*_taken(raw, reading, service, budget), *memory.conflicts.values()),
             refused=dict(memory.refused),
-            unreadable=memory.unreadable,
             missing_label=await self._missing_label(reading, live),
             # What an old CRD cuts out of a status is no malformed part.
             lost_status=() if memory.pruned else lost,
             crd_outdated=self._crd_outdated or (memory.pruned.sentence if memory.pruned else None),
+        )
+        subject = _subject(seen, status)
+        measured = await self._measure(subject, seen, _ips(raw_pods), memory)
+        window = measured.window if measured else None
+        seen = replace(
+            seen,
+            window=window.window if window else None,
+            window_end=subject.window_end(seen.now) if subject else None,
+            unreadable=memory.unreadable,
         )
         failures = tuple(measured.failures.values()) if measured else ()
         strays = tuple(d for d in raw_deployments if belongs(d, uid) and strayed_labels(d))
@@ -150,33 +153,29 @@ class Gatherer:
         return missing_label_advice(wanted.type, wanted.resource_name)
 
     async def _measure(
-        self,
-        subject: Subject | None,
-        live: tuple[Pod, ...],
-        deployments: tuple[Deployment, ...],
-        ips: Mapping[str, str],
-        memory: Memory,
-        now: float,
+        self, subject: Subject | None, seen: Observation, ips: Mapping[str, str], memory: Memory
     ) -> Measured | None:
         if subject is None:  # no pod is ready: what was told of pods is over
             memory.unreadable = {}
             return Measured(None, {})
-        measured = await self._measurer.measure(subject, live, deployments, ips, now)
+        measured = await self._measurer.measure(subject, seen, ips)
         if measured is not None:
             tell_once(subject.label, measured.failures, memory.unreadable)
             memory.unreadable = {name: failure.message for name, failure in measured.failures.items()}
         return measured
 
 
-def _subject(raw: Object, reading: Reading, status: Status, live: tuple[Pod, ...]) -> Subject | None:
-    if reading.spec is None or not any(p.ready for p in live):
+def _subject(seen: Observation, status: Status) -> Subject | None:
+    """Whose pods are measured now; None while the spec can't be read or no pod is ready."""
+    spec = seen.reading.spec
+    if spec is None or not any(p.ready for p in seen.pods):
         return None
-    meta = raw["metadata"]
     return Subject(
-        uid=meta["uid"],
-        label=f"{meta['namespace']}/{meta['name']}",
-        window_seconds=reading.spec.trial.window_seconds,
+        uid=seen.uid,
+        label=f"{seen.namespace}/{seen.name}",
+        window_seconds=spec.trial.window_seconds,
         arms=arms_of(status),
+        compared=_compared(seen, status),
         stored=status.trial.last_window if status.trial else None,
     )
 
@@ -185,12 +184,20 @@ def arms_of(status: Status) -> dict[str, str]:
     """Template -> arm. Where the baseline serves, its pods are the baseline arm."""
     arms: dict[str, str] = {}
     if status.trial is not None:
-        arms[status.trial.template] = TRIAL
+        arms[status.trial.template] = judge.TRIAL
     if status.serving is not None:
-        arms[status.serving.template] = BASELINE_ARM if status.serving.name == BASELINE else SERVING
+        arms[status.serving.template] = judge.BASELINE if status.serving.name == BASELINE else judge.SERVING
     if status.baseline is not None:
-        arms[status.baseline.template] = BASELINE_ARM
+        arms[status.baseline.template] = judge.BASELINE
     return arms
+
+
+def _compared(seen: Observation, status: Status) -> tuple[str, ...]:
+    """The arms that the judge compares; none while there is no trial to judge."""
+    if staged(status) is None:
+        return ()
+    serving = (judge.SERVING,) if compares_serving(scene(seen, status), status) else ()
+    return (judge.BASELINE, judge.TRIAL, *serving)
 
 
 def _ips(raw_pods: list[Object]) -> dict[str, str]:

@@ -4,7 +4,7 @@ Nothing here can stop a pass: pods that can't be read are told once, counted, an
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from specdeploy.api.names import PORT
@@ -12,20 +12,22 @@ from specdeploy.metrics.arms import MeasuredPod
 from specdeploy.metrics.pods import PodReader, Target
 from specdeploy.metrics.sample import Sample, ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow, WindowBook, window_end, window_index
-from specdeploy.rollout import Deployment, Pod
+from specdeploy.rollout import Observation, Pod
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Whose pods are measured. `arms`: template -> arm; `window_seconds` of the spec; `stored`: the last
-    window in the stored evidence, None without evidence."""
+    """Whose pods are measured. `arms`: template -> arm; `compared`: the arms that may differ in nothing but
+    the drafter; `window_seconds` of the spec; `stored`: the last window in the stored evidence, None without
+    evidence."""
 
     uid: str
     label: str
     window_seconds: int
     arms: Mapping[str, str]
+    compared: Collection[str]
     stored: int | None
 
     def last_window(self, now: float) -> int:
@@ -53,28 +55,23 @@ class Measurer:
         self._reader = reader
         self._book = book
 
-    async def measure(
-        self,
-        subject: Subject,
-        pods: Sequence[Pod],
-        deployments: Sequence[Deployment],
-        ips: Mapping[str, str],
-        now: float,
-    ) -> Measured | None:
-        """The window that ended last. None: it was closed before, its pods are not asked again."""
-        index = subject.last_window(now)
+    async def measure(self, subject: Subject, seen: Observation, ips: Mapping[str, str]) -> Measured | None:
+        """The window that ended last. None: it was closed before, its pods are not asked again. `ips`: by
+        the uid of the pod."""
+        index = subject.last_window(seen.now)
         if self._book.done(subject.uid, index):
             return None
-        ready = [p for p in pods if _measurable(p, subject.arms) and p.uid in ips]
+        ready = [p for p in seen.pods if _measurable(p, subject.arms) and p.uid in ips]
         samples = await self._reader.read([Target(p.uid, ips[p.uid], PORT) for p in ready])
-        edited = {d.template for d in deployments if d.edited}
+        edited = {d.template for d in seen.deployments if d.edited}
         window = self._book.close(
             subject.uid,
             index,
-            pods=[_measured(p, subject.arms[p.template], edited, now) for p in ready],
+            pods=[_measured(p, subject.arms[p.template], edited, seen.now) for p in ready],
             samples=samples,
             window_seconds=float(subject.window_seconds),
             stored_index=subject.stored,
+            compared=subject.compared,
         )
         return Measured(window, _failures(ready, samples))
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +17,8 @@ from specdeploy.metrics.windows import MeasuredWindow, WindowBook, window_end, w
 from tests.metrics.samples import PLAIN, SPECULATING, busy, sample
 
 KEY = "uid-of-x"
-BASE = MeasuredPod(uid="b", name="x-baseline-0", arm=BASELINE, ready_seconds=1000.0)
-CANARY = MeasuredPod(uid="t", name="x-dflash-0", arm=TRIAL, ready_seconds=500.0)
+BASE = MeasuredPod(uid="b", name="x-baseline-0", arm=BASELINE, ready_seconds=1000.0, image_id="sha256:1")
+CANARY = replace(BASE, uid="t", name="x-dflash-0", arm=TRIAL, ready_seconds=500.0)
 PODS = (BASE, CANARY)
 REFUSED = ScrapeFailure(FailureKind.UNREACHABLE, "ConnectError: refused")
 
@@ -43,7 +44,15 @@ def close(
     pods: Sequence[MeasuredPod] = PODS,
     stored_index: int | None = None,
 ) -> MeasuredWindow | None:
-    return book.close(KEY, index, pods=pods, samples=samples, window_seconds=60.0, stored_index=stored_index)
+    return book.close(
+        KEY,
+        index,
+        pods=pods,
+        samples=samples,
+        window_seconds=60.0,
+        stored_index=stored_index,
+        compared=(BASELINE, TRIAL),
+    )
 
 
 def opened() -> WindowBook:
@@ -344,13 +353,13 @@ def test_a_pod_that_left_is_forgotten() -> None:
 
 def test_an_object_that_is_forgotten_starts_anew_and_others_stay() -> None:
     book = opened()
-    book.close("other", 0, pods=PODS, samples=readings(0), window_seconds=60.0, stored_index=None)
+    other_book = partial(book.close, "other", pods=PODS, window_seconds=60.0, stored_index=None, compared=())
+    other_book(0, samples=readings(0))
     book.forget(KEY)
     book.forget("never seen")
 
     assert close(book, 1, readings(1)) is None
-    other = book.close("other", 1, pods=PODS, samples=readings(1), window_seconds=60.0, stored_index=None)
-    assert measured(other).generation_tokens == 6_100
+    assert measured(other_book(1, samples=readings(1))).generation_tokens == 6_100
 
 
 def test_a_pod_that_changes_its_role_keeps_its_samples() -> None:
@@ -384,16 +393,14 @@ def test_the_judge_uses_a_busy_window_and_extends_a_quiet_one() -> None:
     [
         (REFUSED, CANARY, Reason.NO_DATA),
         (REFUSED, replace(CANARY, restart_count=1), Reason.POD_RESTARTED),
-        (readings(1)["t"], replace(CANARY, image_id="sha256:2"), Reason.DIFFERENT_IMAGE),
+        (readings(1)["t"], replace(CANARY, image_id=""), Reason.DIFFERENT_IMAGE),
         (readings(1)["t"], replace(CANARY, template_edited=True), Reason.TEMPLATE_EDITED),
     ],
 )
 def test_the_judge_skips_what_is_no_evidence_for_the_reason_that_is_true(
     answer: Sample | ScrapeFailure, pod: MeasuredPod, reason: Reason
 ) -> None:
-    base = replace(BASE, image_id="sha256:1")
-
-    window = close(opened(), 1, {**readings(1), "t": answer}, pods=(base, pod))
+    window = close(opened(), 1, {**readings(1), "t": answer}, pods=(BASE, pod))
 
     assert window is not None
     use = assess(window.window, Settings(window_seconds=60.0, warmup_seconds=60.0))

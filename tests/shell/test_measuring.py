@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import httpx
 import pytest
 
-from specdeploy.cluster import DEPLOYMENTS, NODES, PODS, SPEC_DEPLOYMENTS, Forbidden
+from specdeploy.cluster import DEPLOYMENTS, NODES, PODS, SPEC_DEPLOYMENTS, Forbidden, Object
 from specdeploy.metrics.pods import MAX_BODY_BYTES, PodReader, Target
 from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
 from tests.shell.stage import Page, Stage, exported, spec
@@ -129,7 +129,8 @@ async def test_one_object_with_hanging_pods_leaves_room_for_another(hanging: int
     [
         (["74a1", "74a1"], True),
         (["74a1", "75a3"], False),
-        ([None, "74a1"], True),  # what can't be told is not held against anybody
+        ([None, "74a1"], False),  # may be another, and no missing evidence is good evidence
+        ([None, None], True),  # a cluster without the labeller
     ],
 )
 async def test_arms_on_different_kinds_of_gpu_are_not_compared(
@@ -184,3 +185,37 @@ async def test_without_rights_on_nodes_everything_goes_on_and_one_line_says_so(
         await stage.run(150, Stage.settled)
     assert stage.verdicts() == {"dflash": "Promoted"}
     assert len([r for r in caplog.records if "nodes can't be read" in r.getMessage()]) == (not rights)
+
+
+def on_another_gpu(pod: Object) -> None:
+    pod["spec"]["nodeName"] = "n2"
+
+
+def of_another_image(pod: Object) -> None:
+    pod["status"]["containerStatuses"][0]["imageID"] = "sha256:2"
+
+
+@pytest.mark.parametrize(
+    ("differ", "reason"), [(on_another_gpu, "DifferentGPU"), (of_another_image, "DifferentImage")]
+)
+async def test_what_serves_is_a_yardstick_only_on_the_same_image_and_kind_of_gpu(
+    differ: Callable[[Object], None], reason: str
+) -> None:
+    stage = Stage(spec("old"), {"old": 1.2, "new": 1.8})
+    for name, label in (("n1", "74a1"), ("n2", "75a3")):
+        labels = {"amd.com/gpu.device-id": label}
+        stage.cluster.put(NODES, "", {"metadata": {"name": name, "labels": labels}})
+    await stage.run(300, Stage.settled)
+    stage.cluster.edit(SPEC_DEPLOYMENTS, "gemma", {"spec": spec("old", "new")})
+    await stage.run(60, lambda s: bool(s.status.trial) and s.measuring())
+    for pod in stage.pods_of("old"):
+        differ(pod)
+    await stage.run(2)
+    before = stage.status.trial
+    await stage.run(20)
+    after = stage.status.trial
+    assert stage.serving() == "old"
+    assert before is not None
+    assert after is not None
+    assert after.windows == before.windows
+    assert (after.skipped or {})[reason] >= 9

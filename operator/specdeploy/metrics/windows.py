@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from specdeploy.judge import BASELINE, TRIAL, Obstacle, PodWindow, Reason, Window
+from specdeploy.judge import Obstacle, PodWindow, Reason, Window
 from specdeploy.metrics.arms import MeasuredPod, obstacle
 from specdeploy.metrics.difference import Gap, difference
 from specdeploy.metrics.figures import ArmFigures, arm_figures
@@ -105,7 +105,7 @@ class WindowBook:
         samples: Mapping[str, Sample | ScrapeFailure],
         window_seconds: float,
         stored_index: int | None,
-        compared: Collection[str] = (BASELINE, TRIAL),
+        compared: Collection[str],
     ) -> MeasuredWindow | None:
         """Close window `index`: what each pod counted up to its sample in `samples` (by uid).
 
