@@ -8,12 +8,18 @@ from specdeploy.api.status import Status
 from specdeploy.cluster import Object
 from specdeploy.rollout.scene import ON_STAGE
 
-_HOLDS_POD = ON_STAGE | {TrialState.PROMOTING, TrialState.ROLLING_BACK}
-
 
 def holds_pod(status: Status) -> bool:
-    """Whether the trial of a status has pods of its own, on their way in or out included."""
-    return status.trial is not None and status.trial.state in _HOLDS_POD
+    """Whether the trial of a status borrows a pod, until it is given back.
+
+    A promotion borrows nothing, nor does one that is reversed (it has a fallback): it may be stuck for days
+    while others could be tried.
+    """
+    trial = status.trial
+    if trial is None:
+        return False
+    returning = trial.state is TrialState.ROLLING_BACK and trial.fallback is None
+    return trial.state in ON_STAGE or returning
 
 
 class TrialSlots:

@@ -44,7 +44,7 @@ class Telemetry:
         )
         self.queue_depth = self._gauge("queue_depth", "Keys that wait for a worker.", ())
         self.loop_lag = self._gauge("event_loop_lag_seconds", "How late the event loop runs a timer.", ())
-        self.trials = self._gauge("trials_running", "Trials that hold a pod.", ())
+        self.trials = self._gauge("trials_running", "Trials that hold a borrowed pod.", ())
         self._arms: dict[tuple[str, str], set[str]] = {}
 
     def _gauge(self, name: str, text: str, labels: Iterable[str]) -> Gauge:

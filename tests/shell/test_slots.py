@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from specdeploy.api.reasons import TrialState
-from specdeploy.api.status import Status, TrialStatus
+from specdeploy.api.status import Serving, Status, TrialStatus
 from specdeploy.cluster import SPEC_DEPLOYMENTS as SPEC
 from specdeploy.cluster import Conflict, Kind, Object
 from specdeploy.slots import TrialSlots, holds_pod
@@ -13,32 +13,44 @@ from tests.shell.stage import KEY, Stage, spec
 
 A, B = ("ns", "a"), ("ns", "b")
 OTHER = ("default", "llama")
+MOMENT = "2026-01-01T00:00:00Z"
 
 
-def in_state(state: TrialState) -> Status:
-    moment = "2026-01-01T00:00:00Z"
+def in_state(state: TrialState, fallback: Serving | None = None) -> Status:
     trial = TrialStatus(
-        drafter="d", revision="r", template="t", attempt=1, state=state, start_time=moment, state_time=moment
+        drafter="d",
+        revision="r",
+        template="t",
+        attempt=1,
+        state=state,
+        start_time=MOMENT,
+        state_time=MOMENT,
+        fallback=fallback,
     )
     return Status(trial=trial)
 
 
-WAITING = {TrialState.WAITING_FOR_SLOT, TrialState.WAITING_FOR_CAPACITY}
+BORROWING = {TrialState.STARTING, TrialState.WARMING_UP, TrialState.MEASURING, TrialState.ROLLING_BACK}
 
 
 @pytest.mark.parametrize("state", list(TrialState))
-def test_a_trial_holds_a_slot_from_its_first_pod_to_its_last(state: TrialState) -> None:
-    assert holds_pod(in_state(state)) is (state not in WAITING)
+def test_a_trial_holds_a_slot_as_long_as_it_borrows_a_pod(state: TrialState) -> None:
+    assert holds_pod(in_state(state)) is (state in BORROWING)
 
 
-def test_after_a_restart_every_trial_with_pods_has_its_slot_again() -> None:
+def test_a_promotion_that_is_reversed_holds_no_slot() -> None:
+    before = Serving(name="baseline", revision="r0", template="t0", since=MOMENT)
+    assert not holds_pod(in_state(TrialState.ROLLING_BACK, fallback=before))
+
+
+def test_after_a_restart_every_trial_that_borrows_a_pod_has_its_slot_again() -> None:
     slots = TrialSlots(2)
     objects: list[Object] = [
         {"metadata": {"namespace": "ns", "name": state}, "status": in_state(state).wire()}
         for state in TrialState
     ]
     slots.prime([*objects, {"metadata": {"namespace": "ns", "name": "new"}}])
-    assert len(slots) == len(TrialState) - len(WAITING)  # none is taken away from what runs already
+    assert len(slots) == len(BORROWING)  # none is taken away from what runs already
     assert not slots.free(("ns", "new"))
 
 
@@ -63,6 +75,20 @@ async def test_two_passes_at_once_never_start_more_trials_than_allowed() -> None
         assert sum(holds_pod(status) for status in statuses) <= 1
     states = sorted(status.trial.state for status in statuses if status.trial)
     assert states[-1] == TrialState.WAITING_FOR_SLOT
+
+
+async def test_a_promotion_that_is_stuck_leaves_its_slot_to_the_next_object() -> None:
+    stage = Stage(spec("dflash"), {"dflash": 1.8}, max_trials=1)
+    await stage.run(100, lambda s: s.serving() == "dflash")
+    stage.cluster.put(SPEC, "default", {"metadata": {"name": "llama"}, "spec": stage.spec})
+    for _ in range(20):
+        await stage.look(OTHER)
+        stage.follow()
+    promoting, started = (Status.model_validate(sd["status"]).trial for sd in stage.cluster.of(SPEC))
+    assert promoting is not None
+    assert promoting.state is TrialState.PROMOTING
+    assert started is not None
+    assert started.state in BORROWING
 
 
 async def test_a_slot_whose_trial_could_not_be_stored_is_given_back() -> None:
