@@ -133,6 +133,11 @@ class Stage:
         special = self.pages.get(pod["metadata"]["name"])
         return special(request) if special else httpx.Response(200, content=self._page(pod))
 
+    def stall(self, pod: Object) -> None:
+        """From now on this engine counts nothing, and holds its requests."""
+        frozen = self._page(pod)
+        self.pages[pod["metadata"]["name"]] = lambda request: httpx.Response(200, content=frozen)
+
     def _page(self, pod: Object) -> bytes:
         """What the engine has counted since it came up: so many tokens a second, at its speed."""
         since = seconds(pod["metadata"]["creationTimestamp"]) + LOAD_SECONDS

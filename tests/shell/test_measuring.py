@@ -174,6 +174,17 @@ async def test_a_window_with_too_little_traffic_grows_until_it_holds_enough() ->
     assert 3 <= second.windows - first.windows <= 5  # twelve periods, three to a window
 
 
+async def test_a_stall_in_a_quiet_hour_is_found_once_the_window_that_saw_a_token_is_over() -> None:
+    stage = Stage(spec("dflash"), {"dflash": 1.8}, traffic=1.0)  # no window ever holds enough
+    await stage.run(40, lambda s: bool(s.status.trial) and s.status.trial.state == "Measuring")
+    await stage.run(20)
+    [pod] = stage.pods_of("dflash")
+    stage.stall(pod)
+    await stage.run(140, Stage.settled)  # 700 s: ten minutes, a window, a minute
+    [verdict] = stage.status.verdicts or []
+    assert (verdict.outcome, verdict.reason) == ("Unhealthy", "Stalled")
+
+
 @pytest.mark.parametrize("rights", [True, False])
 async def test_without_rights_on_nodes_everything_goes_on_and_one_line_says_so(
     rights: bool, caplog: pytest.LogCaptureFixture
