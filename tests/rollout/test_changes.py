@@ -278,6 +278,65 @@ def test_replicas_written_by_somebody_else_are_put_right_and_told_once(name: str
     assert notes[0].startswith(f"kubectl-scale set replicas of {live.name} to {replicas}; put right to ")
 
 
+@pytest.mark.parametrize("name", ["baseline", "dflash"])
+def test_no_trial_starts_beside_an_edited_arm_that_serves_and_a_retry_makes_it_anew(name: str) -> None:
+    world = served() if name == "dflash" else fresh(DFLASH, paused=True).run(60)
+    world.edit_deployment(name)
+    before = next(d for d in world.deployments.values() if d.drafter == name)
+    world.change(drafters=[DFLASH, EAGLE] if name == "dflash" else [EAGLE], paused=False).run(300)
+    assert world.state == "-"
+    assert world.reason(Kind.TRIALING) == "TemplateEdited"
+    assert f"somebody edited Deployment {before.name}, which serves" in str(world.typed.message)
+    assert "specdeploy.dev/retry" in str(world.typed.message)
+    world.annotate("retry")
+    least = 4
+
+    def watch(now: World) -> None:
+        nonlocal least
+        least = min(least, sum(now.ready(p) for p in now.pods))
+
+    world.watch = watch
+    world.run(200, lambda w: w.state == "Starting")
+    assert (world.state, least) == ("Starting", 3)
+    assert before.name not in {d.name for d in world.deployments.values() if d.replicas}
+    assert sum("ArmRemade" in event for event in world.events) == 1
+    world.settle()
+    assert "eagle" in world.verdicts()
+
+
+@pytest.mark.parametrize("state", ["Starting", "WarmingUp", "Measuring"])
+def test_a_trial_whose_serving_baseline_is_edited_ends_without_a_judgement(state: str) -> None:
+    """A drafter that is far slower stayed for a day: no window counted."""
+    world = on_trial(state)
+    world.engines["eagle"] = Engine(speed=0.3)
+    world.edit_deployment("baseline")
+    world.run(60)
+    [verdict] = world.typed.verdicts or []
+    assert (verdict.outcome, verdict.reason) == ("Aborted", "TemplateEdited")
+    assert world.replicas() == {"baseline": 4}
+    world.annotate("retry")
+    world.run(600)
+    assert world.verdicts() == {"eagle": "Disaster"}
+
+
+@pytest.mark.parametrize("name", ["baseline", "eagle"])
+def test_an_edited_arm_that_does_not_serve_is_made_anew_by_a_new_attempt(name: str) -> None:
+    world = served().change(drafters=[DFLASH, EAGLE])
+    world.run(600, lambda w: w.state == "Measuring")
+    world.edit_deployment(name)
+    world.run(100, lambda w: w.state == "Measuring" and (w.typed.trial and w.typed.trial.attempt) == 2)
+    assert not any(d.edited for d in world.deployments.values())
+    assert world.settle().verdicts()["eagle"] == "RunnerUp"
+
+
+def test_a_retry_moves_nothing_where_nothing_was_edited() -> None:
+    world = served()
+    before = set(world.deployments)
+    world.annotate("retry")
+    world.run(60)
+    assert set(world.deployments) == before
+
+
 # -- a spec that is wrong -------------------------------------------------------------------------------
 
 WRONG: tuple[Callable[[World], object], ...] = (

@@ -60,6 +60,7 @@ class LiveDeployment:
     replicas: int
     render_version: int = 1
     manager: str = ""
+    edited: bool = False
 
 
 @dataclass
@@ -153,7 +154,7 @@ class World:
         return Deployment(
             name=d.name, uid=f"uid-{d.name}", resource_version="1", template=d.template, revision=d.revision,
             drafter=d.drafter, shape=d.shape, render_version=d.render_version, replicas=d.replicas,
-            replicas_manager=d.manager,
+            replicas_manager=d.manager, edited=d.edited,
         )  # fmt: skip
 
     def _loaded(self, pod: LivePod) -> float | None:
@@ -332,6 +333,9 @@ class World:
         gone = next(t for t, d in self.deployments.items() if d.drafter == drafter)
         del self.deployments[gone]
         self.pods = [p for p in self.pods if p.template != gone]
+
+    def edit_deployment(self, drafter: str) -> None:
+        next(d for d in self.deployments.values() if d.drafter == drafter).edited = True
 
     def delete_pod(self, drafter: str) -> None:
         pod = next(p for p in self.pods if p.drafter == drafter and p.leaves is None)

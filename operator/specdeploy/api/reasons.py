@@ -51,6 +51,10 @@ class Reason(Word):
     PAUSED = "Paused", "spec.paused or the annotation: no trial starts, nothing is promoted"
     NO_CANDIDATE = "NoCandidate", "every listed drafter has its verdict"
     NO_DRAFTERS = "NoDrafters", "the spec lists none"
+    TEMPLATE_EDITED = (
+        "TemplateEdited",
+        "somebody edited the Deployment of an arm that trials are compared with; a retry makes it anew",
+    )
     NOT_READY = "NotReady", "a trial waits until what serves is ready"
     READABLE = "Readable", "every ready engine's counters were read"
     SCRAPE_FAILED = "ScrapeFailed", "an engine's counters could not be read; the message says why"
@@ -61,7 +65,7 @@ class TrialState(Word):
     """Where a trial is (status.trial.state)."""
 
     WAITING_FOR_SLOT = "WaitingForSlot", "the operator runs as many trials as it may"
-    WAITING_FOR_CAPACITY = "WaitingForCapacity", "too few replicas, or what serves is not ready"
+    WAITING_FOR_CAPACITY = "WaitingForCapacity", "too few replicas, or no node took the last trial's pod"
     STARTING = "Starting", "a pod is borrowed, the trial's engine loads"
     WARMING_UP = "WarmingUp", "it serves; its speed does not count as evidence yet (a disaster does)"
     MEASURING = "Measuring", "windows count"
@@ -82,7 +86,7 @@ class Outcome(Word):
     GUARDED = "Guarded", "a guard vetoed, whatever its speed"
     INVALID = "Invalid", "can't run: the message has field, reason and fix"
     NO_CAPACITY = "NoCapacity", "its pod found no room; tried again later"
-    ABORTED = "Aborted", "by annotation, by a lost pod or by scaling down; no judgement"
+    ABORTED = "Aborted", "by annotation, by scaling down or by an edited Deployment; no judgement"
     SUPERSEDED = "Superseded", "the spec changed under it; no judgement"
 
 
@@ -123,10 +127,11 @@ class VerdictReason(Word):
         "requests waited on its pods and on no baseline pod: it leaves less room for them",
     )
     DEADLINE = "DeadlineReached", "undecided after deadlineSeconds of measured time"
-    TOTAL_DEADLINE = "TotalDeadline", "undecided after totalDeadlineSeconds in all"
+    TOTAL_DEADLINE = "TotalDeadline", "ended by totalDeadlineSeconds; what was proven by then still counts"
     ABORT_REQUESTED = "AbortRequested", "the annotation specdeploy.dev/abort"
     SPEC_CHANGED = "SpecChanged", "the drafter was changed, or is listed no more"
     TOO_FEW_REPLICAS = "TooFewReplicas", "scaled down until baseline and trial did not fit"
+    TEMPLATE_EDITED = "TemplateEdited", "somebody edited the Deployment of an arm under it; no judgement"
     INVALID_DRAFTER = "InvalidDrafter", "this engine can't run it as written"
     REFUSED = "Refused", "the API server refused its Deployment; the message has its words"
     UNSCHEDULABLE = "Unschedulable", "no node took its pod, though what it borrowed was gone"
@@ -153,6 +158,7 @@ class EventReason(Word):
     SHAPE_CHANGED = "ShapeChanged", "the pods' shape changed, not the engine; rolled, verdicts kept"
     ABORT = "Abort", "the annotation specdeploy.dev/abort was handled"
     RETRY = "Retry", "the annotation specdeploy.dev/retry was handled"
+    ARM_REMADE = "ArmRemade", "a retry makes an arm anew whose Deployment somebody had edited, pod by pod"
     REPLICAS_EDITED = "ReplicasEdited", "somebody scaled a Deployment of ours; put right"
     CHILD_EDITED = (
         "ChildEdited",

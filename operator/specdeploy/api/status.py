@@ -76,6 +76,12 @@ class EngineStatus(Model):
         description="Image in force where the spec names none: pinned when the object was first seen, used "
         "until the spec names one.",
     )
+    remade: int | None = Field(
+        None,
+        ge=1,
+        le=10**9,
+        description="How often a retry has made edited Deployments anew; part of the names given since.",
+    )
 
 
 class Serving(Model):

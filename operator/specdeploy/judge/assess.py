@@ -32,7 +32,7 @@ ADVICE: Mapping[Reason, str] = {
     Reason.ARM_NOT_REACHED: "check that the Service selects the pods of this arm and that clients reconnect",
     Reason.DIFFERENT_IMAGE: "wait until all arms run the same image",
     Reason.DIFFERENT_GPU: "set accelerator.type so that all arms get the same kind of GPU",
-    Reason.TEMPLATE_EDITED: "undo the edit of the Deployment, or retry the trial",
+    Reason.TEMPLATE_EDITED: "annotate with specdeploy.dev/retry: the edited arm is made anew, pod by pod",
     Reason.OPERATOR_RESTART: "nothing to do: a restart of the operator costs one window",
     Reason.OUT_OF_ORDER: "give the windows in the order of time, each once",
 }

@@ -16,7 +16,7 @@ from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Observation
 from specdeploy.rollout.requests import execute_retry, pending, recorded
 from specdeploy.rollout.scene import UNREADABLE, Scene, scene
-from specdeploy.rollout.serving import fall_back, follow_spec, succession_end
+from specdeploy.rollout.serving import fall_back, follow_spec, remake_edited, succession_end
 from specdeploy.rollout.size import fitted
 from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
@@ -32,6 +32,8 @@ def advance(seen: Observation, status: Status) -> Step:
     """The status to store, what to tell, and when to look again. Never raises for what users can cause."""
     view, before = scene(seen, status), status
     status, told = _obey(view, status)
+    if told:  # a retry may have given arms new names
+        view = scene(seen, status)
     status, invalid = _note_invalid(view, status)
     status, followed = follow_spec(view, status)
     status, retired = _retire_failing(view, status)
@@ -64,6 +66,7 @@ def _obey(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
             status, event = recorded(view, status, order, "")
         elif order.verb == "retry":
             status, event = execute_retry(view, status, order)
+            status, ended = remake_edited(view, status)
         else:
             status, ended, result = abort(view, status, order.drafter)
             status, event = recorded(view, status, order, result)

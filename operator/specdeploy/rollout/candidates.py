@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from specdeploy.api.names import BASELINE
+from specdeploy.api.names import ANNOTATION_RETRY, BASELINE
 from specdeploy.api.reasons import Outcome, Reason, TrialState
 from specdeploy.api.status import Status, TrialStatus, instant, seconds
 from specdeploy.engine.revision import RENDER_VERSION, Template
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
+from specdeploy.rollout.evidence import yardsticks
 from specdeploy.rollout.scene import Scene, roles_of
 from specdeploy.rollout.serving import succession
 from specdeploy.rollout.verdicts import attempts, quarantined
@@ -93,6 +94,22 @@ def _no_room(scene: Scene, status: Status) -> Hold | None:
     return Hold("NoCapacity", text, TrialState.WAITING_FOR_CAPACITY)
 
 
+def _edited(scene: Scene, status: Status) -> Hold | None:
+    """What serves is measured only as it was made. A holdback is made anew as a trial starts; what serves
+    would restart, so its owner says when."""
+    serving = status.serving
+    if serving is None or serving.template not in yardsticks(scene, status):
+        return None
+    found = scene.deployment(serving.template)
+    if found is None or not found.edited:
+        return None
+    text = (
+        f"somebody edited Deployment {found.name}, which serves: nothing can be compared with it; annotate "
+        f"with {ANNOTATION_RETRY} (specdeploy retry) to have it made anew, pod by pod"
+    )
+    return Hold(Reason.TEMPLATE_EDITED, text)
+
+
 def _unsteady(scene: Scene, status: Status) -> Hold | None:
     """A pod is borrowed only from a fleet that is whole: every pod that serves is ready."""
     roles = roles_of(scene, status, None)
@@ -126,6 +143,7 @@ HOLDS: tuple[Callable[[Scene, Status], Hold | None], ...] = (
     _paused,
     _too_few,
     _no_room,
+    _edited,
     _unsteady,
     _no_slot,
 )

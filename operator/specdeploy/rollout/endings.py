@@ -7,13 +7,13 @@ The deadline comes first and depends on nothing that may be broken (an abort com
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from specdeploy.api.reasons import Outcome
+from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus, seconds
 from specdeploy.judge import expire
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Ending
-from specdeploy.rollout.evidence import load, settings_of, silent
+from specdeploy.rollout.evidence import load, settings_of, silent, yardsticks
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
@@ -98,6 +98,21 @@ def too_few_replicas(case: Case, spec: Spec) -> Ending | None:
     return Ending(Outcome.ABORTED, "TooFewReplicas", text, retry_after=0.0)
 
 
+def edited(case: Case, _: Spec) -> Ending | None:
+    """Somebody edited an arm of the comparison: no window would count. As it starts, arms that do not serve
+    are made anew (`plan`)."""
+    arms = yardsticks(case.scene, case.status)
+    if case.trial.state is TrialState.STARTING:
+        arms &= {case.status.serving.template if case.status.serving else ""}
+    else:
+        arms |= {case.trial.template}
+    found = next((d for d in case.scene.ours if d.edited and d.template in arms), None)
+    if found is None:
+        return None
+    text = f"{case.trial.drafter}: somebody edited Deployment {found.name}; nothing is said of the drafter"
+    return Ending(Outcome.ABORTED, "TemplateEdited", text, retry_after=0.0)
+
+
 def unhealthy(case: Case, spec: Spec) -> Ending | None:
     """Its engine can't run; or it could not be started for a reason that no drafter has, then it is tried
     again."""
@@ -142,6 +157,7 @@ ENDINGS: tuple[Check, ...] = (
     invalid,
     refused,
     too_few_replicas,
+    edited,
     unhealthy,
     stalled,
     no_capacity,

@@ -53,6 +53,13 @@ def compares_serving(scene: Scene, status: Status) -> bool:
     )
 
 
+def yardsticks(scene: Scene, status: Status) -> frozenset[str]:
+    """The templates that a trial is measured against: the baseline, and what serves where it is compared."""
+    serving, baseline = status.serving, status.baseline
+    compared = serving.template if serving is not None and compares_serving(scene, status) else None
+    return frozenset(t for t in (baseline.template if baseline else None, compared) if t)
+
+
 def settings_of(scene: Scene, status: Status, spec: Spec) -> Settings:
     """The judge's settings for the trial that runs or is about to run."""
     trials = status.baseline.trials if status.baseline else 0

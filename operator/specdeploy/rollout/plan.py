@@ -39,11 +39,12 @@ def plan(seen: Observation, status: Status) -> Plan:
     existing = {d.template: d for d in now.ours}
     known = {d.template for d in seen.deployments if d.ours}  # those on their way out keep their name
     missing = [t for h in wanted if h not in known and (t := now.buildable(h)) is not None]
-    scale = tuple((d, counts[t]) for t, d in existing.items() if counts[t] != d.replicas)
+    gone = (*_leftovers(now, status, wanted), *_edited(now, status))
+    scale = tuple((d, counts[t]) for t, d in existing.items() if counts[t] != d.replicas and d not in gone)
     return Plan(
         create=tuple((t, counts.get(t.hash, 0)) for t in missing),
         scale=scale,
-        delete=(*_leftovers(now, status, wanted), *_edited(now, status)),
+        delete=gone,
         available=max(0, sum(n for t, n in wanted.items() if t != staged(status)) - 1),
         notes=_drift(scale),
     )

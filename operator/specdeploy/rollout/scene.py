@@ -4,7 +4,7 @@ Flow: observation -> scene -> (serving, trial, conditions) -> step.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from specdeploy.api.findings import Finding
 from specdeploy.api.names import ANNOTATION_PAUSED
@@ -12,6 +12,7 @@ from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
 from specdeploy.engine.checks import check_drafters, check_spec
+from specdeploy.engine.hashing import short_hash
 from specdeploy.engine.revision import Arms, Template, templates
 from specdeploy.rollout.allocate import Roles, allocate
 from specdeploy.rollout.observation import Deployment, Observation, Pod
@@ -107,7 +108,20 @@ def scene(seen: Observation, status: Status) -> Scene:
     wrong = check_drafters(spec, image)
     for name, finding in seen.reading.drafters:
         wrong[name] = (*wrong.get(name, ()), finding)
-    return Scene(seen, spec, image, templates(seen.name, spec, image), tuple(findings), wrong)
+    arms = _remade(templates(seen.name, spec, image), status.engine.remade if status.engine else None)
+    return Scene(seen, spec, image, arms, tuple(findings), wrong)
+
+
+def _remade(arms: Arms, times: int | None) -> Arms:
+    """The arms under the names that they have after being made anew `times` times. A Deployment of an older
+    name stays what it is: it is known by its shape (`wanted`)."""
+    if not times:
+        return arms
+
+    def again(template: Template) -> Template:
+        return replace(template, hash=short_hash({"template": template.hash, "remade": times}))
+
+    return Arms(again(arms.baseline), tuple(again(d) for d in arms.drafters))
 
 
 def _image(spec: Spec | None, status: Status, default: str) -> str:

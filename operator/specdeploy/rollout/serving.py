@@ -6,6 +6,7 @@ from specdeploy.engine.revision import Arms, Template
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
 from specdeploy.rollout.scene import Scene, roles_of
+from specdeploy.rollout.scene import scene as read
 from specdeploy.rollout.verdicts import best_runner_up, quarantined
 
 Told = tuple[Status, tuple[Event, ...]]
@@ -31,10 +32,10 @@ def follow_spec(scene: Scene, status: Status) -> Told:
 
 
 def _resolve_image(scene: Scene, status: Status) -> Status:
-    stored = status.engine.image if status.engine else None
-    if stored == scene.image:
+    stored = status.engine or EngineStatus(image=None)
+    if stored.image == scene.image:
         return status
-    return status.model_copy(update={"engine": EngineStatus(image=scene.image)})
+    return status.model_copy(update={"engine": stored.model_copy(update={"image": scene.image})})
 
 
 def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> Told:
@@ -50,6 +51,26 @@ def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> Told:
         event = Event("Normal", "BaselineChanged", text)
     status = status.model_copy(update={"baseline": fresh})
     return status, () if stored is None else (event,)
+
+
+def remake_edited(scene: Scene, status: Status) -> Told:
+    """Give the edited arms that have a role a new name: pods move to it one by one, as to a new shape."""
+    serving, arm, engine = status.serving, status.baseline, status.engine or EngineStatus(image=None)
+    edited = {d.template: d for d in scene.ours if d.edited and scene.wanted(d.template) is not None}
+    found = {s.template for s in (serving, arm) if s is not None and s.template in edited}
+    if not found:
+        return status, ()
+    remade = engine.model_copy(update={"remade": (engine.remade or 0) + 1})
+    status = status.model_copy(update={"engine": remade})
+    anew = read(scene.seen, status)
+    update: dict[str, object] = {}
+    for role, stored in (("serving", serving), ("baseline", arm)):
+        template = anew.wanted(stored.template) if stored is not None else None
+        if stored is not None and template is not None and stored.template in found:
+            update[role] = stored.model_copy(update={"template": template.hash})
+    names = ", ".join(sorted(edited[t].name for t in found))
+    text = f"{names}, edited by hand, is made anew, pod by pod"
+    return status.model_copy(update=update), (Event("Normal", "ArmRemade", text),)
 
 
 def _serve_baseline(scene: Scene, status: Status) -> Status:
