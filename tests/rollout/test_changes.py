@@ -172,6 +172,27 @@ def test_a_serving_drafter_on_an_old_engine_that_crashes_makes_way_at_once() -> 
     assert world.replicas() == {"baseline": 4}
 
 
+@pytest.mark.parametrize(
+    "change", [ENGINE, {"podTemplate": {"labels": {"team": "search"}}}], ids=["engine", "shape"]
+)
+def test_after_a_reversed_promotion_the_baseline_follows_what_the_spec_became_meanwhile(
+    change: dict[str, Any],
+) -> None:
+    """The baseline of before the promotion served for ever, and edits of the spec did nothing."""
+    world = on_trial("Promoting").run(30)
+    before = set(world.deployments)
+    world.change(engine=change)
+    world.engines["eagle"] = Engine(crash=Exit(1, "Error", "ValueError: gone"))
+    world.run(20).settle(600)
+    assert world.serving() == "baseline"
+    assert world.replicas() == {"baseline": 4}
+    assert not before & {d.template for d in world.deployments.values() if d.replicas}
+    serving, baseline = world.typed.serving, world.typed.baseline
+    assert serving is not None
+    assert baseline is not None
+    assert (serving.revision, serving.template) == (baseline.revision, baseline.template)
+
+
 # -- replicas -------------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,9 @@ def follow_spec(scene: Scene, status: Status) -> Told:
         first = _now_serving(BASELINE, "no drafter is proven yet")
         return _serve_baseline(scene, status), (*moved, first)
     if serving.name == BASELINE:
-        return (_serve_baseline(scene, status) if moved else status), moved
+        # Also where a reversed promotion gave way to a baseline that the spec has left in between.
+        behind = status.baseline is not None and serving.template != status.baseline.template
+        return (_serve_baseline(scene, status) if behind else status), moved
     status, events = _follow_drafter(scene, status, serving)
     return status, (*moved, *events)
 
