@@ -88,7 +88,7 @@ def _operator(size: Size) -> Iterator[tuple[AuditLog, LocalOperator]]:
         install_crd(cluster)
         kubectl = fresh_namespace(cluster)
         audit = AuditLog(state / "logs" / "audit.log")
-        operator = LocalOperator(cluster.kubeconfig, kubectl.namespace, Path(folder) / "operator.log")
+        operator = LocalOperator(cluster.kubeconfig, kubectl.namespace, Path(folder))
         try:
             _fill(kubectl, size)
             yield audit, operator

@@ -1,6 +1,10 @@
-"""An operator as a process of this machine that is started anew when it dies, as a kubelet would do."""
+"""An operator as a process of this machine that is started anew when it dies, as a kubelet would do.
+
+It runs a copy of the source: an edit during a long run would else be taken up by the next start.
+"""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,14 +17,17 @@ _PAUSE_SECONDS = 0.5
 
 
 class LocalOperator:
-    """Runs until closed. `log` is the file of everything that it wrote; `starts` counts its lives."""
+    """Runs until closed, with its files in `folder`. `log`: the file of all that it wrote; `starts`: its
+    lives."""
 
-    def __init__(self, kubeconfig: Path, namespace: str, log: Path) -> None:
-        self.log, self.starts = log, 0
+    def __init__(self, kubeconfig: Path, namespace: str, folder: Path) -> None:
+        self.log, self.starts = folder / "operator.log", 0
+        source = folder / "source"
+        shutil.copytree(ROOT / "operator" / "specdeploy", source / "specdeploy")
         self._environment = {
             **os.environ,
             "KUBECONFIG": str(kubeconfig),
-            "PYTHONPATH": str(ROOT / "operator"),
+            "PYTHONPATH": str(source),
             "SPECDEPLOY_NAMESPACES": namespace,
             "SPECDEPLOY_LISTEN": "127.0.0.1:0",
             "SPECDEPLOY_LOG_FORMAT": "plain",

@@ -85,11 +85,11 @@ def _offer_resource(kubectl: Kubectl) -> None:
 def chart_operator(place: Place, namespaces: tuple[str, ...]) -> Iterator[None]:
     """The operator as users install it, with the chart's rights, in the image of this checkout.
 
-    The CRD comes with it and goes with it, unless another release has brought one: then it is that one's.
+    The CRD comes with it and goes with it, unless there is one already: then it is brought up to date.
     """
     owner = _owner_of_crd(place.kubectl)
     ours = owner in (None, RELEASE)
-    if owner == "":
+    if not ours:
         install_crd(place.kubectl)
     repository, _, tag = OPERATOR_IMAGE.rpartition(":")
     try:
