@@ -25,7 +25,6 @@ from specdeploy.workers import Key, Workers
 from specdeploy.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
-LAG_LIMIT_SECONDS = 30.0
 
 
 async def run(settings: Settings) -> None:
@@ -82,9 +81,7 @@ def _reconciler(
 def _server(telemetry: Telemetry, workers: Workers, ready: asyncio.Event) -> Server:
     return Server(
         telemetry.registry,
-        healthy=lambda: (
-            f"the event loop lags {workers.lag:.0f} s" if workers.lag > LAG_LIMIT_SECONDS else None
-        ),
+        healthy=workers.fault,
         ready=lambda: None if ready.is_set() else "it is starting",
     )
 

@@ -90,9 +90,9 @@ class Reconciler:
         self._telemetry.forget(*key)
 
     def _without_extended(self, found: Gathered) -> Gathered:
-        """A window with too little traffic grows instead of being judged. The disaster lane and the guards see
-        it when it is whole, after ten minutes at the latest: so few requests tell them nothing before. An arm
-        that holds requests and gives no token is never such a window."""
+        """A window with too little traffic grows instead of being judged. The disaster lane and guards see it
+        when it is whole, after ten minutes at the latest: so few requests tell them nothing before. One in
+        which an arm holds requests and gives no token never grows."""
         measured, spec = found.measured, found.seen.reading.spec
         trial = found.status.trial
         if measured is None or spec is None or trial is None or trial.state not in ON_STAGE:

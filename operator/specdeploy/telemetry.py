@@ -43,6 +43,9 @@ class Telemetry:
             "specdeploy_reconcile_seconds", "Time of a pass.", buckets=_SECONDS, registry=self.registry
         )
         self.queue_depth = self._gauge("queue_depth", "Keys that wait for a worker.", ())
+        self.oldest_pass = self._gauge(
+            "oldest_pass_seconds", "How long the oldest pass that runs has been running; 0: none runs.", ()
+        )
         self.loop_lag = self._gauge("event_loop_lag_seconds", "How late the event loop runs a timer.", ())
         self.trials = self._gauge("trials_running", "Trials that hold a borrowed pod.", ())
         self._arms: dict[tuple[str, str], set[str]] = {}

@@ -15,6 +15,9 @@ Pass = Callable[[Key], Awaitable[float | None]]
 PASS_SECONDS = 60.0
 CONFLICT_SECONDS = 0.2
 LAG_PERIOD_SECONDS = 1.0
+LAG_LIMIT_SECONDS = 30.0
+# A pass that has not ended by then does not heed its time-out either.
+STUCK_SECONDS = 2 * PASS_SECONDS
 
 
 class Workers:
@@ -25,7 +28,11 @@ class Workers:
         self._work = work
         self._telemetry = telemetry
         self._count = count
-        self.lag = 0.0
+        self._clock = asyncio.get_running_loop().time
+        self._since: dict[Key, float] = {}
+        self._lag = 0.0
+        telemetry.queue_depth.set_function(lambda: len(queue))
+        telemetry.oldest_pass.set_function(self._oldest)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -34,13 +41,28 @@ class Workers:
                 group.create_task(self._loop())
             group.create_task(self._watch_lag())
 
+    def fault(self) -> str | None:
+        """Why the process should be started anew; None if it works."""
+        if self._lag > LAG_LIMIT_SECONDS:
+            return f"the event loop lags {self._lag:.0f} s"
+        stuck = [key for key, since in self._since.items() if self._clock() - since > STUCK_SECONDS]
+        if len(stuck) < self._count:
+            return None
+        names = ", ".join("/".join(key) for key in sorted(stuck)[:3])
+        return f"every worker has been in one pass for more than {STUCK_SECONDS:.0f} s, among them {names}"
+
+    def _oldest(self) -> float:
+        now = self._clock()
+        return now - min(self._since.values(), default=now)
+
     async def _loop(self) -> None:
         while True:
             key = await self._queue.get()
-            self._telemetry.queue_depth.set(len(self._queue))
+            self._since[key] = self._clock()
             try:
                 result = await self._one(key)
             finally:
+                del self._since[key]
                 self._queue.done(key)
             self._telemetry.reconciles.labels(result).inc()
 
@@ -70,9 +92,8 @@ class Workers:
         return "done"
 
     async def _watch_lag(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
-            due = loop.time() + LAG_PERIOD_SECONDS
+            due = self._clock() + LAG_PERIOD_SECONDS
             await asyncio.sleep(LAG_PERIOD_SECONDS)
-            self.lag = max(0.0, loop.time() - due)
-            self._telemetry.loop_lag.set(self.lag)
+            self._lag = max(0.0, self._clock() - due)
+            self._telemetry.loop_lag.set(self._lag)

@@ -10,7 +10,7 @@ import pytest
 
 from specdeploy.cluster import Conflict, Forbidden, NotFound, Unavailable
 from specdeploy.telemetry import Telemetry
-from specdeploy.workers import PASS_SECONDS, Key, Workers
+from specdeploy.workers import PASS_SECONDS, STUCK_SECONDS, Key, Workers
 from specdeploy.workqueue import WorkQueue
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -46,13 +46,23 @@ async def hanging() -> float | None:
 async def working(looks: Looks, count: int = 2) -> AsyncIterator[tuple[WorkQueue[Key], Telemetry]]:
     queue: WorkQueue[Key] = WorkQueue(random.Random(1))
     telemetry = Telemetry()
-    task = asyncio.create_task(Workers(queue, looks, telemetry, count).run())
-    try:
+    async with running(Workers(queue, looks, telemetry, count)):
         yield queue, telemetry
+
+
+@asynccontextmanager
+async def running(workers: Workers) -> AsyncIterator[None]:
+    task = asyncio.create_task(workers.run())
+    try:
+        yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+def shown(telemetry: Telemetry, name: str) -> float | None:
+    return telemetry.registry.get_sample_value(f"specdeploy_{name}")
 
 
 def counted(telemetry: Telemetry, result: str) -> float:
@@ -158,3 +168,50 @@ async def test_the_workers_stop_at_once_in_the_middle_of_a_pass() -> None:
         await asyncio.sleep(1)
         before = loop.time()
     assert loop.time() == before
+
+
+async def test_the_depth_of_the_queue_is_told_while_every_worker_is_busy() -> None:
+    async with working(Looks(a=hanging), count=1) as (queue, telemetry):
+        queue.add(A)
+        await asyncio.sleep(1)
+        queue.add(B)
+        queue.add(("ns", "c"))
+        assert shown(telemetry, "queue_depth") == 2
+
+
+async def test_the_age_of_the_oldest_pass_is_told_and_is_0_when_none_runs() -> None:
+    async with working(Looks(a=hanging)) as (queue, telemetry):
+        queue.add(A)
+        await asyncio.sleep(20)
+        queue.add(B)
+        await asyncio.sleep(5)
+        assert shown(telemetry, "oldest_pass_seconds") == 25
+        await asyncio.sleep(PASS_SECONDS - 24.5)
+        assert shown(telemetry, "oldest_pass_seconds") == 0
+
+
+@pytest.mark.parametrize("stuck", [1, 2])
+async def test_the_process_is_at_fault_only_when_every_worker_is_stuck_in_one_pass(stuck: int) -> None:
+    async def deaf() -> float | None:
+        """Swallows its time-out, as code that catches too much does."""
+        while not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await over.wait()
+        return None
+
+    over = asyncio.Event()
+    queue: WorkQueue[Key] = WorkQueue(random.Random(1))
+    release = dict(zip("ab", [deaf] * stuck, strict=False))
+    workers = Workers(queue, Looks(**release), Telemetry(), 2)
+    async with running(workers):
+        for name in "abc":
+            queue.add(("ns", name))
+        await asyncio.sleep(STUCK_SECONDS - 1)
+        assert workers.fault() is None
+        await asyncio.sleep(2)
+        fault = workers.fault()
+        assert (fault is not None) is (stuck == 2)
+        assert fault is None or "ns/a, ns/b" in fault
+        over.set()
+        await asyncio.sleep(1)
+        assert workers.fault() is None
