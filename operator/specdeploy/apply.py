@@ -1,7 +1,7 @@
 """Writes children as planned. I/O; writes are conditional on what was read, a second run does nothing."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,8 @@ _CONFLICT_WITH = "conflict with "
 
 @dataclass(frozen=True)
 class Applied:
-    """`again`: something new came up, repeat the pass at once to tell it. `events`: what was put right."""
+    """`again`: something came up that the decision did not know of; the pass ended there and is repeated at
+    once. `events`: what was put right."""
 
     again: bool = False
     events: tuple[Event, ...] = ()
@@ -57,8 +58,10 @@ class Applier:
             return Applied(again=True, events=adopted)
         for leftover in plan.delete:
             await self._cluster.delete(DEPLOYMENTS, owner.namespace, leftover.name, leftover.uid)
-        if await self._create_all(found, stored, plan, memory):
-            return Applied(again=True)
+        bodies = _to_create(found, stored, plan)
+        _forget_unwanted(memory, bodies)
+        if await self._create_all(found, bodies, memory):
+            return Applied(again=True)  # no pod moves, nothing else is written by a decision that is void
         for existing, replicas in plan.scale:
             await self._scale(owner.namespace, existing, replicas)
         events = [Event("Warning", "ReplicasEdited", note) for note in plan.notes]
@@ -67,20 +70,8 @@ class Applier:
             events += await self._relabel(stray)
         return Applied(events=tuple(events))
 
-    async def _create_all(self, found: Gathered, stored: Status, plan: Plan, memory: Memory) -> bool:
-        """Whether something new came up. What is wanted no more is refused and in conflict no more."""
-        spec, image = found.seen.reading.spec, stored.engine.image if stored.engine else None
-        wanted = plan.create if spec is not None and image else ()
-        bodies = {
-            template.hash: build_deployment(
-                _owner(found), spec=spec, image=image, template=template, replicas=replicas
-            )
-            for template, replicas in wanted
-            if spec is not None and image
-        }
-        names = {body["metadata"]["name"] for body in bodies.values()}
-        memory.refused = {t: words for t, words in memory.refused.items() if t in bodies}
-        memory.conflicts = {n: words for n, words in memory.conflicts.items() if n in names}
+    async def _create_all(self, found: Gathered, bodies: Mapping[str, Object], memory: Memory) -> bool:
+        """Whether a refusal or a conflict came up that the decision did not know of."""
         news = [await self._create(found, template, body, memory) for template, body in bodies.items()]
         return any(news)
 
@@ -182,6 +173,27 @@ class Applier:
                 continue
             except ClusterError as error:
                 log.warning("an Event could not be posted: %s", error)
+
+
+def _to_create(found: Gathered, stored: Status, plan: Plan) -> dict[str, Object]:
+    """Template -> its Deployment; none without a spec that can be read and an image that is stored."""
+    spec, image = found.seen.reading.spec, stored.engine.image if stored.engine else None
+    if spec is None or not image:
+        return {}
+    owner = _owner(found)
+    return {
+        template.hash: build_deployment(owner, spec=spec, image=image, template=template, replicas=replicas)
+        for template, replicas in plan.create
+    }
+
+
+def _forget_unwanted(memory: Memory, bodies: Mapping[str, Object]) -> None:
+    """What is wanted no more is refused and in conflict no more."""
+    names = {body["metadata"]["name"] for body in bodies.values()}
+    for template in memory.refused.keys() - bodies.keys():
+        del memory.refused[template]
+    for name in memory.conflicts.keys() - names:
+        del memory.conflicts[name]
 
 
 def _owner(found: Gathered) -> Owner:

@@ -324,6 +324,8 @@ async def test_a_refused_baseline_is_told_with_the_servers_words_and_mended_by_t
     await stage.run(3)
     assert stage.condition("Ready")[:2] == ("False", "InvalidSpec")
     assert "priority class none" in stage.condition("Ready")[2]
+    # The refusal held the other children up for one pass, not for as long as it lasts.
+    assert len(stage.cluster.of(SERVICES)) == len(stage.cluster.of(BUDGETS)) == 1
     refused["on"] = False
     await stage.run(6)
     assert stage.condition("Ready")[:2] == ("True", "Serving")
