@@ -21,10 +21,10 @@ Raw = Mapping[str, Any]
 # A Deployment whose pod template was never changed is at its first revision.
 _ROLLOUT_REVISION = "deployment.kubernetes.io/revision"
 _FINISHED = ("Succeeded", "Failed")
-# The kubelet lost sight of a container, for example in a reboot: nobody's crash.
-_NO_CRASH = frozenset({"ContainerStatusUnknown"})
+# The runtime or the kubelet lost sight of a container, as in a reboot of the node: nobody's crash.
+_NO_CRASH = frozenset({"ContainerStatusUnknown", "Unknown"})
 # A container that waits for these is on its way.
-_ON_ITS_WAY = frozenset({"ContainerCreating", "PodInitializing", ""})
+_ON_ITS_WAY = frozenset({"ContainerCreating", "PodInitializing"})
 _OUR_LABELS = (LABEL_MANAGED_BY, LABEL_NAME, LABEL_REVISION, LABEL_DRAFTER, LABEL_TEMPLATE)
 NOBODY = "nobody we know (no controller)"
 
@@ -116,6 +116,7 @@ def pod(raw: Raw) -> Pod:
         ready_since=_moment(conditions.get("Ready", {}).get("lastTransitionTime")) if up else None,
         terminating="deletionTimestamp" in meta,
         started=bool(engine.get("started")),
+        running_since=_running_since(engine),
         restarts=int(engine.get("restartCount") or 0),
         node=raw.get("spec", {}).get("nodeName"),
         image_id=engine.get("imageID") or None,
@@ -128,6 +129,11 @@ def pod(raw: Raw) -> Pod:
 def _engine(status: Raw) -> Raw:
     found = (c for c in status.get("containerStatuses") or [] if c.get("name") == CONTAINER)
     return next(found, {})
+
+
+def _running_since(engine: Raw) -> float | None:
+    running = (engine.get("state") or {}).get("running") or {}
+    return _moment(running.get("startedAt"))
 
 
 def _moment(text: str | None) -> float | None:
@@ -144,12 +150,11 @@ def _unschedulable(condition: Raw) -> str | None:
 
 
 def _waiting(status: Raw) -> tuple[str, str] | None:
+    """What a container waits for; one that is on its way comes after one that is in trouble."""
     listed = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
-    for container in listed:
-        waiting = (container.get("state") or {}).get("waiting")
-        if waiting and waiting.get("reason", "") not in _ON_ITS_WAY:
-            return str(waiting["reason"]), str(waiting.get("message", ""))
-    return None
+    states = [(container.get("state") or {}).get("waiting") for container in listed]
+    waits = [(str(w["reason"]), str(w.get("message", ""))) for w in states if w and w.get("reason")]
+    return min(waits, key=lambda wait: wait[0] in _ON_ITS_WAY, default=None)
 
 
 def _exit(engine: Raw) -> Exit | None:

@@ -40,7 +40,9 @@ def ended(code: int, message: str = "", reason: str = "Error", **known: object) 
         (ended(137, ""), "Crashed", "code 137"),
         (ended(1, REFUSAL, restarts=2), "Crashed", "Free memory on device"),
         (ended(1, "ValueError: gone wrong", ready=True), "Crashed", "gone wrong"),
-        (pod(created=NOW - 601), "NeverReady", "600 s"),
+        (pod(running_since=NOW - 601), "NeverReady", "600 s"),
+        (pod(created=NOW - 601, waiting=("ContainerCreating", "no mount")), "NeverStarted", "g: no mount"),
+        (pod(created=NOW - 601), "NeverStarted", "nothing is told of why"),
         (pod(waiting=("ImagePullBackOff", "no such image")), "ImagePullBackOff", "no such image"),
     ],
 )
@@ -61,12 +63,24 @@ def test_what_keeps_an_engine_from_serving_is_named_with_its_last_words(
         pod(started=True, created=0.0),
         pod(node=None, created=0.0, unschedulable="no room"),
         pod(waiting=("ContainerCreating", "")),
+        pod(created=0.0, running_since=NOW - 599),
         pod(waiting=("PodInitializing", "")),
         ended(1, REFUSAL, restarts=0),
         ended(1, REFUSAL, restarts=1),
         ended(1, REFUSAL, restarts=1, ready=True),
     ],
-    ids=["young", "up", "was-up", "unplaced", "creating", "initialising", "refused", "again", "in-the-end"],
+    ids=[
+        "young",
+        "up",
+        "was-up",
+        "unplaced",
+        "creating",
+        "late-in-creation",
+        "initialising",
+        "refused",
+        "again",
+        "in-the-end",
+    ],
 )
 def test_there_is_hope(seen: Pod) -> None:
     assert ailment([seen], NOW, 600) is None
@@ -74,16 +88,22 @@ def test_there_is_hope(seen: Pod) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "of_engine"),
-    [("ImagePullBackOff", False), ("CreateContainerConfigError", False), ("InvalidImageName", False)],
+    [
+        ("ImagePullBackOff", False),
+        ("CreateContainerConfigError", False),
+        ("InvalidImageName", False),
+        ("ContainerCreating", False),
+        ("PodInitializing", False),
+    ],
 )
 def test_a_container_that_cannot_be_started_says_nothing_of_its_engine(reason: str, of_engine: bool) -> None:
-    found = ailment([pod(waiting=(reason, ""))], NOW, 600)
+    found = ailment([pod(created=NOW - 601, waiting=(reason, ""))], NOW, 600)
     assert found is not None
     assert found.of_engine is of_engine
 
 
 def test_the_words_do_not_change_from_pass_to_pass() -> None:
-    late = [pod(created=0.0)]
+    late = [pod(running_since=1.0)]
     assert ailment(late, NOW, 600) == ailment(late, NOW + 77, 600)
 
 

@@ -25,6 +25,7 @@ def crash(code: int = 1, message: str = LAST_WORDS, reason: str = "Error") -> En
         (crash(137, "", "OOMKilled"), "Unhealthy", "OOMKilled"),
         (crash(1, FREE_MEMORY), "Unhealthy", "Crashed"),
         (Engine(never_ready=True), "Unhealthy", "NeverReady"),
+        (Engine(never_created=True), "Inconclusive", "NeverStarted"),
         (Engine(silent=True), "Unhealthy", "Stalled"),
         (Engine(speed=0.4), "Disaster", "FarSlowerThanBaseline"),
         (Engine(speed=0.85), "Slower", "SlowerThanBaseline"),
@@ -225,20 +226,37 @@ def test_what_served_before_becomes_the_runner_up_and_is_fallen_back_to() -> Non
     assert world.verdicts() == {"eagle": "RunnerUp", "dflash": "Unhealthy"}
 
 
-def test_one_serving_engine_that_crashes_again_and_again_takes_its_drafter_off() -> None:
-    world = served()
-    one = next(p for p in world.pods if p.drafter == "dflash")
+@pytest.mark.parametrize(
+    ("replicas", "looping", "serves"),
+    [(2, 1, "baseline"), (3, 1, "dflash"), (3, 2, "baseline"), (4, 1, "dflash"), (7, 2, "dflash")],
+)
+def test_only_engines_of_half_the_arm_that_crash_again_and_again_take_a_proven_drafter_off(
+    replicas: int, looping: int, serves: str
+) -> None:
+    """One unlucky pod, on a sick node, took a proven drafter off the whole fleet."""
+    world = served().change(replicas=replicas)
+    world.run(200)
+    crashing = [p for p in world.pods if p.drafter == "dflash"][:looping]
     world.engines["dflash"] = Engine(speed=1.8, crash=Exit(1, "Error", LAST_WORDS))
 
-    def only_one(now: World) -> None:
+    def only_those(now: World) -> None:
         for pod in now.pods:
-            if pod is not one:
+            if pod not in crashing:
                 pod.failing = None
 
-    world.watch = only_one
-    world.run(400)
-    assert world.serving() == "baseline"
-    assert world.replicas() == {"baseline": 4}
+    world.watch = only_those
+    world.run(400, lambda w: w.serving() == "baseline")
+    assert world.serving() == serves
+    assert LAST_WORDS in " ".join([world.condition(Kind.READY).message, *world.events])
+
+
+def test_a_pod_that_crashed_often_in_a_long_life_and_is_not_ready_for_a_moment_takes_nothing_off() -> None:
+    world = served()
+    seen = world.observe()
+    ended = Exit(1, "Error", LAST_WORDS)
+    pods = tuple(replace(p, ready=False, started=False, restarts=9, exit=ended) for p in seen.pods)
+    step = advance(replace(seen, pods=pods), world.typed)
+    assert step.status.serving == world.typed.serving
 
 
 def test_a_refused_deployment_ends_its_trial_with_the_api_servers_words() -> None:

@@ -29,6 +29,7 @@ class Engine:
 
     `speed`: relative to the baseline. `crash`: how each of its engines ends once it is loaded. `refusals`:
     how often a new pod's engine refuses its GPU before it takes it. `silent`: holds requests, gives no token.
+    `never_created`: its container does not even start.
     """
 
     speed: float = 1.0
@@ -36,6 +37,7 @@ class Engine:
     crash: Exit | None = None
     refusals: int = 0
     never_ready: bool = False
+    never_created: bool = False
     silent: bool = False
 
 
@@ -168,7 +170,8 @@ class World:
         loaded = self._loaded(pod)
         if loaded is None or pod.failing is not None or pod.leaves is not None:
             return False
-        return self.now >= loaded and not self.engine(pod.drafter).never_ready
+        engine = self.engine(pod.drafter)
+        return self.now >= loaded and not engine.never_ready and not engine.never_created
 
     def _pod(self, pod: LivePod) -> Pod:
         ready = self.ready(pod)
@@ -182,12 +185,24 @@ class World:
             ready_since=self._loaded(pod) if ready else None,
             terminating=pod.leaves is not None,
             started=ready,
+            running_since=self._running_since(pod),
             restarts=restarts,
             node=None if pod.placed is None else "n1",
             image_id="sha256:1",
             unschedulable="0/1 nodes: Insufficient amd.com/gpu" if pod.placed is None else None,
+            waiting=self._waiting(pod),
             exit=ended,
         )
+
+    def _waiting(self, pod: LivePod) -> tuple[str, str] | None:
+        if self.engine(pod.drafter).never_created:
+            return "ContainerCreating", "volume is attached elsewhere"
+        return None if pod.failing is None else ("CrashLoopBackOff", "back-off")
+
+    def _running_since(self, pod: LivePod) -> float | None:
+        if pod.placed is None or self._waiting(pod) is not None:
+            return None
+        return pod.placed + self.engine(pod.drafter).load * self._exit(pod)[0]
 
     def _exit(self, pod: LivePod) -> tuple[int, Exit | None]:
         engine = self.engine(pod.drafter)

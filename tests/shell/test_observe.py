@@ -75,6 +75,8 @@ RUNNING = {"running": {"startedAt": "2026-01-01T00:01:00Z"}}
         (ended(0, "Completed"), ended(1, "Error", "earlier"), Exit(0, "Completed", "")),
         (RUNNING, ended(137, "ContainerStatusUnknown", "could not be located"), None),
         (ended(137, "ContainerStatusUnknown"), ended(1, "Error", "x"), Exit(1, "Error", "x")),
+        (RUNNING, ended(255, "Unknown"), None),
+        (RUNNING, ended(255, "Error", "x"), Exit(255, "Error", "x")),
         ({"terminated": {}}, None, None),
     ],
 )
@@ -89,8 +91,9 @@ def test_how_an_engine_ended_last(
     [
         (waiting("ImagePullBackOff", "no such tag"), (), (), ("ImagePullBackOff", "no such tag")),
         (waiting("CrashLoopBackOff", "back-off"), (), (), ("CrashLoopBackOff", "back-off")),
-        (waiting("ContainerCreating"), (), (), None),
-        (waiting("PodInitializing"), ({"name": "i", "state": RUNNING},), (), None),
+        (waiting("ContainerCreating"), (), (), ("ContainerCreating", "")),
+        (waiting("PodInitializing"), ({"name": "i", "state": RUNNING},), (), ("PodInitializing", "")),
+        ({"waiting": {}}, (), (), None),
         (
             waiting("PodInitializing"),
             ({"name": "i", "state": waiting("CrashLoopBackOff", "init")},),
@@ -106,13 +109,23 @@ def test_how_an_engine_ended_last(
         (RUNNING, (), (), None),
     ],
 )
-def test_what_keeps_a_container_from_starting(
+def test_what_a_container_waits_for_trouble_first(
     state: dict[str, Any],
     init: tuple[dict[str, Any], ...],
     others: tuple[dict[str, Any], ...],
     wanted: tuple[str, str] | None,
 ) -> None:
     assert pod(raw_pod(state, init=init, others=others)).waiting == wanted
+
+
+@pytest.mark.parametrize(
+    ("state", "since"),
+    [(RUNNING, 1767225660.0), ({"running": {}}, None), (waiting("CrashLoopBackOff"), None), (None, None)],
+)
+def test_since_when_the_engine_runs_is_its_own_start_not_its_pods(
+    state: dict[str, Any] | None, since: float | None
+) -> None:
+    assert pod(raw_pod(state, ended(255, "Unknown"))).running_since == since
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,8 @@ class VerdictReason(Word):
     CRASHED = "Crashed", "the engine exited with an error"
     ENGINE_DIED = "EngineDied", "the engine died and the server left with exit code 0"
     OOM_KILLED = "OOMKilled", "the engine was killed for memory"
-    NEVER_READY = "NeverReady", "not ready within engine.startupSeconds"
+    NEVER_READY = "NeverReady", "not ready within engine.startupSeconds of its start"
+    NEVER_STARTED = "NeverStarted", "its container did not run within engine.startupSeconds; no judgement"
 
 
 class EventReason(Word):

@@ -4,16 +4,19 @@ Order: what somebody asked for, what serves, the trial, then conditions and word
 before everything that may be broken.
 """
 
+from collections.abc import Sequence
+
 from specdeploy.api.findings import Finding
 from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome, TrialState
+from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, seconds
 from specdeploy.engine.revision import Template
 from specdeploy.rollout.conditions import LOST_SECONDS, with_conditions
 from specdeploy.rollout.decision import Ending, Event, Step
 from specdeploy.rollout.endings import CAPACITY_SECONDS
-from specdeploy.rollout.health import ailment
-from specdeploy.rollout.observation import Observation
+from specdeploy.rollout.health import Ailment, ailment
+from specdeploy.rollout.observation import Observation, Pod
 from specdeploy.rollout.requests import execute_retry, pending, recorded
 from specdeploy.rollout.scene import UNREADABLE, Scene, scene
 from specdeploy.rollout.serving import fall_back, follow_spec, remake_edited, succession_end
@@ -22,8 +25,9 @@ from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
 from specdeploy.rollout.words import describe
 
-# A serving drafter whose engine exits this often is taken off; a crash alone is the kubelet's work.
+# A serving drafter whose engines exit this often is taken off; a crash alone is the kubelet's work.
 _CRASH_LOOP = 3
+_LOOPING = "CrashLoopBackOff"
 # How often a trial that waits for its turn looks whether another one has ended, in seconds.
 _SLOT_SECONDS = 30.0
 
@@ -119,9 +123,8 @@ def _retire_failing(view: Scene, status: Status) -> tuple[Status, tuple[Event, .
         return status, ()
     if trial is not None and trial.state is TrialState.PROMOTING:
         return status, ()
-    looping = [p for p in view.pods(serving.template) if p.restarts >= _CRASH_LOOP and not p.ready]
-    found = ailment(looping, view.now, spec.engine.startup_seconds)
-    if found is None or not found.of_engine:
+    found = _common_ailment(view, view.pods(serving.template), spec)
+    if found is None:
         return status, ()
     ending = Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name}, which served: {found.message}")
     verdict = status.verdict(serving.revision)
@@ -130,6 +133,16 @@ def _retire_failing(view: Scene, status: Status) -> tuple[Status, tuple[Event, .
     status = record(status, verdict_of(template, attempt, ending, view.now), view.listed)
     status, moved = fall_back(view, status, f"{serving.name} crashes again and again")
     return status, (Event("Warning", Outcome.UNHEALTHY.value, ending.message), *moved)
+
+
+def _common_ailment(view: Scene, pods: Sequence[Pod], spec: Spec) -> Ailment | None:
+    """What crashes an arm: half of its pods are in a crash loop now, and never only one of several (that
+    may be its node or its GPU). Restarts alone count over a pod's whole life, however long."""
+    looping = [p for p in pods if p.restarts >= _CRASH_LOOP and p.waiting and p.waiting[0] == _LOOPING]
+    if not looping or len(looping) < max(min(2, len(pods)), (len(pods) + 1) // 2):
+        return None
+    found = ailment(looping, view.now, spec.engine.startup_seconds)
+    return found if found is not None and found.of_engine else None
 
 
 def _next_check(view: Scene, status: Status) -> float | None:
@@ -147,7 +160,7 @@ def _pod_moments(view: Scene) -> list[float]:
     if view.spec is None:
         return []
     waiting = [p for p in view.seen.pods if not p.ready and not p.terminating]
-    late = [p.created + view.spec.engine.startup_seconds + 1 for p in waiting]
+    late = [(p.running_since or p.created) + view.spec.engine.startup_seconds + 1 for p in waiting]
     return [*late, *(p.created + LOST_SECONDS for p in waiting if p.unschedulable)]
 
 

@@ -8,7 +8,7 @@ from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import Reason
 from specdeploy.api.status import Condition, Status, instant, seconds
 from specdeploy.rollout.candidates import hold
-from specdeploy.rollout.health import ailment
+from specdeploy.rollout.health import Ailment, ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, staged
 from specdeploy.rollout.trial import settled
@@ -68,15 +68,22 @@ def _enough(scene: Scene, status: Status) -> Verdict:
     if scene.replicas == 0:
         return "True", Reason.SCALED_TO_ZERO, "replicas is 0"
     up = sum(p.ready for p in scene.seen.pods if not p.terminating)
+    count = f"{up} of {scene.replicas} pods are ready"
     if up >= max(1, scene.replicas - 1):
-        return "True", Reason.SERVING, f"{up} of {scene.replicas} pods are ready"
-    return "False", *_lack(scene, status, f"{up} of {scene.replicas} pods are ready")
+        found = _ailing(scene, status)
+        return "True", Reason.SERVING, count if found is None else f"{count}; {found.message}"
+    return "False", *_lack(scene, status, count)
+
+
+def _ailing(scene: Scene, status: Status) -> Ailment | None:
+    """What is wrong with a serving pod that is not ready."""
+    budget = scene.spec.engine.startup_seconds if scene.spec else 10**9
+    return ailment([p for p in serving_pods(scene, status) if not p.ready], scene.now, budget)
 
 
 def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
     pods = serving_pods(scene, status)
-    budget = scene.spec.engine.startup_seconds if scene.spec else 10**9
-    found = ailment([p for p in pods if not p.ready], scene.now, budget)
+    found = _ailing(scene, status)
     if found is not None:
         return Reason.ENGINE_FAILING, f"{count}; {found.message}"
     stuck = next((p for p in pods if p.unschedulable), None)
@@ -112,8 +119,7 @@ def progressing(scene: Scene, status: Status) -> Verdict:
     """A rollout or a promotion moves pods."""
     if status.serving is None or settled(scene, status):
         return "False", Reason.SETTLED, "every pod is where it should be"
-    budget = scene.spec.engine.startup_seconds if scene.spec else 10**9
-    found = ailment([p for p in serving_pods(scene, status) if not p.ready], scene.now, budget)
+    found = _ailing(scene, status)
     stuck = f"; {found.message}" if found is not None else ""
     return "True", Reason.ROLLING, f"pods move one by one; {status.serving.name} serves{stuck}"
 

@@ -70,12 +70,17 @@ def _hopeless(pod: Pod) -> Ailment | None:
 
 
 def _late(pod: Pod, now: float, startup_seconds: int) -> Ailment | None:
+    """Loading a model is the engine's time; volumes, images and init containers before it are not."""
     if pod.ready or pod.started or pod.node is None:
         return None
-    if now - pod.created <= startup_seconds:
+    if now - (pod.running_since or pod.created) <= startup_seconds:
         return None
-    text = f"its engine was not ready within engine.startupSeconds, {startup_seconds} s (pod {pod.name})"
-    return Ailment("NeverReady", text)
+    if pod.running_since is not None:
+        text = f"its engine was not ready within engine.startupSeconds, {startup_seconds} s (pod {pod.name})"
+        return Ailment("NeverReady", text)
+    why = ": ".join(part for part in pod.waiting or () if part) or "nothing is told of why"
+    text = f"its container did not run within {startup_seconds} s of its pod's creation (pod {pod.name}): "
+    return Ailment("NeverStarted", text + why[:_LONGEST_CAUSE], of_engine=False)
 
 
 def cause(message: str) -> str:

@@ -24,7 +24,8 @@ class Pod:
     """One engine pod of ours that has not finished. Instants are seconds since the epoch.
 
     `started`: its engine came up once (the startup probe passed). `unschedulable`: the scheduler's words.
-    `waiting`: reason and message of a container that can't start.
+    `waiting`: reason and message of a container that does not run (yet). `running_since`: since when the
+    engine's container runs; its budget to become ready counts from here.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Pod:
     ready_since: float | None = None
     terminating: bool = False
     started: bool = False
+    running_since: float | None = None
     restarts: int = 0
     node: str | None = None
     image_id: str | None = None
