@@ -9,7 +9,7 @@ from specdeploy.api.names import ANNOTATION_ADOPT, BASELINE, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
 from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
 from specdeploy.engine.accelerators import missing_label_advice
-from specdeploy.measure import Measured, Measurer, Subject, tell_once
+from specdeploy.measure import Measured, Measurer, Subject, tell
 from specdeploy.metrics.sample import ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow
 from specdeploy.nodes import Nodes
@@ -36,12 +36,14 @@ class Memory:
     """What is remembered of one object between passes, in this process only. Losing it costs a window.
 
     `refused`: template -> the API server's words. `conflicts`: names of ours that others hold, with who.
-    `unreadable`: pod name -> why its counters could not be read in the last window.
+    `unreadable`: pod name -> why its counters could not be read in the last window. `troubles`: what was
+    logged of that window.
     """
 
     refused: dict[str, str] = field(default_factory=dict)
     conflicts: dict[str, str] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    troubles: Mapping[str, str] = field(default_factory=dict)
     pruned: Pruned | None = None
 
 
@@ -156,11 +158,12 @@ class Gatherer:
         self, subject: Subject | None, seen: Observation, ips: Mapping[str, str], memory: Memory
     ) -> Measured | None:
         if subject is None:  # no pod is ready: what was told of pods is over
-            memory.unreadable = {}
+            memory.unreadable, memory.troubles = {}, {}
             return Measured(None, {})
         measured = await self._measurer.measure(subject, seen, ips)
         if measured is not None:
-            tell_once(subject.label, measured.failures, memory.unreadable)
+            tell(subject.label, measured, memory.troubles)
+            memory.troubles = measured.troubles
             memory.unreadable = {name: failure.message for name, failure in measured.failures.items()}
         return measured
 

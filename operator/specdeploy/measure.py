@@ -47,6 +47,16 @@ class Measured:
     window: MeasuredWindow | None
     failures: Mapping[str, ScrapeFailure]
 
+    @property
+    def troubles(self) -> dict[str, str]:
+        """What somebody should look into -> why: pods that can't be read, arms that can't be compared."""
+        found = {
+            f"pod {name} can't be measured": f"{failure.kind}: {failure.message}"
+            for name, failure in self.failures.items()
+        }
+        obstacle = self.window.window.obstacle if self.window else None
+        return found if obstacle is None else {**found, obstacle.reason: obstacle.message}
+
 
 class Measurer:
     """Asks the ready pods of every arm and closes the window."""
@@ -76,11 +86,14 @@ class Measurer:
         return Measured(window, _failures(ready, samples))
 
 
-def tell_once(label: str, failures: Mapping[str, ScrapeFailure], known: Mapping[str, str]) -> None:
-    """Log the pods that have become unreadable; `known`: those of the window before."""
-    for name, failure in failures.items():
-        if name not in known:
-            log.warning("%s: pod %s can't be measured: %s: %s", label, name, failure.kind, failure.message)
+def tell(label: str, measured: Measured, known: Collection[str]) -> None:
+    """Log what is new; `known`: the troubles of the window before. Why a single pod gave no evidence, which
+    is nothing unusual, only for debugging."""
+    for what, why in measured.troubles.items():
+        if what not in known:
+            log.warning("%s: %s: %s", label, what, why)
+    for pod, gap in measured.window.gaps.items() if measured.window else ():
+        log.debug("%s: pod %s gave no evidence: %s: %s", label, pod, gap.reason, gap.message)
 
 
 def _measurable(pod: Pod, arms: Mapping[str, str]) -> bool:

@@ -15,7 +15,6 @@ PLAIN = EngineCounters(
     preemptions=0,
     requests_running=4,
     requests_waiting=1,
-    gpu_blocks=256,
 )
 SPECULATING = replace(
     PLAIN,
@@ -29,7 +28,7 @@ SPECULATING = replace(
 
 def sample(time: float, *engines: EngineCounters, process_start: float | None = 1000.0) -> Sample:
     labelled = {str(label): engine for label, engine in enumerate(engines)}
-    return Sample(Counters(labelled, process_start, missing=()), time)
+    return Sample(Counters(labelled, process_start), time)
 
 
 def busy(

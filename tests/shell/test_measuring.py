@@ -185,6 +185,16 @@ async def test_a_stall_in_a_quiet_hour_is_found_once_the_window_that_saw_a_token
     assert (verdict.outcome, verdict.reason) == ("Unhealthy", "Stalled")
 
 
+async def test_why_a_pod_gave_no_evidence_is_logged_for_debugging(caplog: pytest.LogCaptureFixture) -> None:
+    stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(40, Stage.measuring)
+    [pod] = stage.pods_of("dflash")
+    pod["status"]["containerStatuses"][0]["restartCount"] = 1
+    with caplog.at_level(logging.DEBUG):
+        await stage.run(4)
+    name = pod["metadata"]["name"]
+    assert f"default/gemma: pod {name} gave no evidence: PodRestarted: its container restarted" in caplog.text
+
+
 @pytest.mark.parametrize("rights", [True, False])
 async def test_without_rights_on_nodes_everything_goes_on_and_one_line_says_so(
     rights: bool, caplog: pytest.LogCaptureFixture
@@ -210,7 +220,7 @@ def of_another_image(pod: Object) -> None:
     ("differ", "reason"), [(on_another_gpu, "DifferentGPU"), (of_another_image, "DifferentImage")]
 )
 async def test_what_serves_is_a_yardstick_only_on_the_same_image_and_kind_of_gpu(
-    differ: Callable[[Object], None], reason: str
+    differ: Callable[[Object], None], reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = Stage(spec("old"), {"old": 1.2, "new": 1.8})
     for name, label in (("n1", "74a1"), ("n2", "75a3")):
@@ -230,3 +240,7 @@ async def test_what_serves_is_a_yardstick_only_on_the_same_image_and_kind_of_gpu
     assert after is not None
     assert after.windows == before.windows
     assert (after.skipped or {})[reason] >= 9
+    told = [r.getMessage() for r in caplog.records if reason in r.getMessage()]
+    assert len(told) == 1, "once, not in every window"
+    assert "default/gemma" in told[0]
+    assert stage.pods_of("old")[0]["metadata"]["name"] in told[0]

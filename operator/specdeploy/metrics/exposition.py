@@ -15,7 +15,7 @@ speed of a step depends on how many requests one scheduler holds, not on how man
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -45,13 +45,10 @@ SPECULATION = {
     "vllm:spec_decode_num_accepted_tokens_total": "accepted_tokens",
 }
 POSITIONS = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
-CACHE_INFO = "vllm:cache_config_info"
 PROCESS_START = "process_start_time_seconds"
 
 _FIELDS = REQUIRED | OPTIONAL | SPECULATION
-_PICKED = re.compile(
-    "(?:" + "|".join(map(re.escape, (*_FIELDS, POSITIONS, CACHE_INFO, PROCESS_START))) + r")(?=[{ \t])"
-)
+_PICKED = re.compile("(?:" + "|".join(map(re.escape, (*_FIELDS, POSITIONS, PROCESS_START))) + r")(?=[{ \t])")
 
 
 class UnreadablePageError(ValueError):
@@ -95,30 +92,24 @@ class EngineCounters:
     """A gauge: now, not since the start."""
     requests_waiting: float | None = None
     """A gauge: now, not since the start."""
-    gpu_blocks: int | None = None
-    """Blocks of key-value cache; fixed when the engine starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """One page: its engines by label (at least one), when the process started (Unix seconds, where it tells),
-    and which optional series it lacks."""
+    """One page: its engines by label (at least one), and when the process started (Unix seconds, where it
+    tells)."""
 
     engines: Mapping[str, EngineCounters]
     process_start: float | None
-    missing: tuple[str, ...]
 
 
 def parse(page: bytes) -> Counters:
     """Read a page. Whatever the bytes, all it raises is GarbageError, NotVllmError or SeriesMissingError."""
     lines = _samples(_picked_lines(_text(page)))
-    names = {line.name for line in lines}
-    _require_series(names)
-    optional = (*OPTIONAL, *SPECULATION, POSITIONS, CACHE_INFO, PROCESS_START)
+    _require_series({line.name for line in lines})
     return Counters(
         engines=_engines(lines),
         process_start=next((float(line.value) for line in lines if line.name == PROCESS_START), None),
-        missing=tuple(name for name in optional if name not in names),
     )
 
 
@@ -201,16 +192,8 @@ def _engine(lines: list[Line]) -> EngineCounters:
     return EngineCounters(
         **sums,
         accepted_by_position=tuple(positions[position] for position in sorted(positions)),
-        gpu_blocks=next(_gpu_blocks(lines), None),
     )
 
 
 def _position(line: Line) -> int:
     return int(line.labels.get("position", ""))
-
-
-def _gpu_blocks(lines: Iterable[Line]) -> Iterator[int]:
-    for line in lines:
-        blocks = line.labels.get("num_gpu_blocks", "")
-        if line.name == CACHE_INFO and blocks.isdecimal():
-            yield int(blocks)
