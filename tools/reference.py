@@ -1,7 +1,7 @@
 """Writes docs/reference.md from the types: `PYTHONPATH=operator python tools/reference.py`.
 
-The fields come from the schema that the CRD carries, the words from `specdeploy.api.reasons`; a test fails
-when the committed page is another.
+The fields come from the schema that the CRD carries, the words from `specdeploy.api.reasons`, the metrics
+from `specdeploy.telemetry`; a test fails when the committed page is another.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any
 from specdeploy.api import names, reasons
 from specdeploy.api.crd import COLUMNS, object_schema
 from specdeploy.judge.assess import ADVICE
+from specdeploy.telemetry import Telemetry
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference.md"
 Schema = dict[str, Any]
@@ -48,7 +49,7 @@ def page() -> str:
     parts = [INTRODUCTION, *_fields("spec", schema["spec"]), *_rules(), *_columns(), _annotations()]
     parts += _fields("status", schema["status"])
     parts += [_words(title, kind, where) for title, kind, where in WORDS]
-    return "\n".join([*parts, _quarantine(), _skipped()])
+    return "\n".join([*parts, _quarantine(), _skipped(), _metrics()])
 
 
 def _fields(root: str, schema: Schema) -> Iterator[str]:
@@ -177,6 +178,19 @@ def _skipped() -> str:
     rows = [(f"`{reason.value}`", advice) for reason, advice in ADVICE.items()]
     text = "## Windows that do not count\n\nKeys of `status.trial.skipped`. None is good or bad evidence.\n\n"
     return text + _table(("Reason", "What to do"), rows)
+
+
+def _metrics() -> str:
+    """Every metric that the operator exports."""
+    rows = [
+        (f"`{metric.name}`", metric.kind, " ".join(f"`{label}`" for label in metric.labels), metric.text)
+        for metric in Telemetry().described
+    ]
+    text = (
+        "## Metrics\n\nWhat the operator exports on `/metrics`. `arm` is baseline, trial or serving. What can't "
+        "be told (an idle arm, no drafter) has no series; the series of an object go with it.\n\n"
+    )
+    return text + _table(("Metric", "Type", "Labels", "Meaning"), rows)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

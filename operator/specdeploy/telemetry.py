@@ -1,6 +1,7 @@
 """The operator's own Prometheus metrics. Labels are bounded; series go when their object goes."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -8,8 +9,18 @@ from specdeploy.api.status import Status
 from specdeploy.metrics.figures import ArmFigures
 from specdeploy.metrics.sample import FailureKind
 
+_PREFIX = "specdeploy_"
 _OBJECT = ("namespace", "specdeployment")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Described(NamedTuple):
+    """What the reference says of a metric; `name` as it is exported."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    text: str
 
 
 class Telemetry:
@@ -17,6 +28,7 @@ class Telemetry:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.described: list[Described] = []
         arm = (*_OBJECT, "arm")
         self.speed = self._gauge(
             "arm_speed", "Decode tokens per request-decode-second (R), last window.", arm
@@ -30,18 +42,20 @@ class Telemetry:
         self.length = self._gauge("arm_window_seconds", "Length of the last window.", arm)
         self.pods = self._gauge("arm_pods", "Pods measured in the last window.", arm)
         self.ratio = self._gauge("trial_speed_ratio", "Speed of the trial relative to the baseline.", _OBJECT)
-        self.lower = self._gauge("trial_speed_ratio_lower", "Lower end of the interval.", _OBJECT)
-        self.upper = self._gauge("trial_speed_ratio_upper", "Upper end of the interval.", _OBJECT)
+        self.lower = self._gauge("trial_speed_ratio_lower", "Lower end of its confidence interval.", _OBJECT)
+        self.upper = self._gauge("trial_speed_ratio_upper", "Upper end of its confidence interval.", _OBJECT)
         self.windows = self._gauge("trial_windows", "Windows that counted in the trial.", _OBJECT)
         self.ready = self._gauge("pods_ready", "Pods ready over all arms.", _OBJECT)
         self.desired = self._gauge("pods_desired", "Pods wanted over all arms.", _OBJECT)
-        self.verdicts = self._counter("verdicts", "Verdicts by outcome.", ("outcome",))
+        self.verdicts = self._counter("verdicts", "Verdicts.", ("outcome",))
         self.scrape_failures = self._counter("scrape_failures", "Reads of /metrics that failed.", ("kind",))
-        self.reconciles = self._counter("reconciles", "Passes by result.", ("result",))
-        self.status_writes = self._counter("status_writes", "Writes of a status.", ())
-        self.reconcile_seconds = Histogram(
-            "specdeploy_reconcile_seconds", "Time of a pass.", buckets=_SECONDS, registry=self.registry
+        self.reconciles = self._counter(
+            "reconciles",
+            "Passes over a SpecDeployment: done, conflict (repeated at once), error, failure (a bug).",
+            ("result",),
         )
+        self.status_writes = self._counter("status_writes", "Writes of a status.", ())
+        self.reconcile_seconds = self._histogram("reconcile_seconds", "Time of a pass, in seconds.", _SECONDS)
         self.queue_depth = self._gauge("queue_depth", "Keys that wait for a worker.", ())
         self.oldest_pass = self._gauge(
             "oldest_pass_seconds", "How long the oldest pass that runs has been running; 0: none runs.", ()
@@ -50,11 +64,17 @@ class Telemetry:
         self.trials = self._gauge("trials_running", "Trials that hold a borrowed pod.", ())
         self._arms: dict[tuple[str, str], set[str]] = {}
 
-    def _gauge(self, name: str, text: str, labels: Iterable[str]) -> Gauge:
-        return Gauge(f"specdeploy_{name}", text, tuple(labels), registry=self.registry)
+    def _gauge(self, name: str, text: str, labels: tuple[str, ...]) -> Gauge:
+        self.described.append(Described(f"{_PREFIX}{name}", "gauge", labels, text))
+        return Gauge(f"{_PREFIX}{name}", text, labels, registry=self.registry)
 
-    def _counter(self, name: str, text: str, labels: Iterable[str]) -> Counter:
-        return Counter(f"specdeploy_{name}", text, tuple(labels), registry=self.registry)
+    def _counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
+        self.described.append(Described(f"{_PREFIX}{name}_total", "counter", labels, text))
+        return Counter(f"{_PREFIX}{name}", text, labels, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...]) -> Histogram:
+        self.described.append(Described(f"{_PREFIX}{name}", "histogram", (), text))
+        return Histogram(f"{_PREFIX}{name}", text, buckets=buckets, registry=self.registry)
 
     def window(self, namespace: str, name: str, figures: Mapping[str, ArmFigures]) -> None:
         """The figures of the window that has just ended; arms that are gone lose their series."""

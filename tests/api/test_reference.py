@@ -3,6 +3,7 @@
 from specdeploy.api.crd import object_schema
 from specdeploy.api.names import ANNOTATIONS
 from specdeploy.api.reasons import Outcome
+from specdeploy.telemetry import Telemetry
 from tools.reference import PAGE, page
 
 
@@ -31,3 +32,12 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
         found = line.replace("\\|", "").count("|")
         assert cells in (0, found), line
         cells = found
+
+
+def test_the_reference_names_every_metric_that_the_operator_exports() -> None:
+    families = {family.name for family in Telemetry().registry.collect()}
+    rows = [line for line in page().splitlines() if line.startswith("| `specdeploy_")]
+    named = {row.split("`")[1] for row in rows}
+    assert "specdeploy_verdicts_total" in named
+    assert {name.removesuffix("_total") for name in named} == families
+    assert any("`namespace` `specdeployment` `arm`" in row for row in rows)
