@@ -187,8 +187,8 @@ def _metrics() -> str:
         for metric in Telemetry().described
     ]
     text = (
-        "## Metrics\n\nWhat the operator exports on `/metrics`. `arm` is baseline, trial or serving. What can't "
-        "be told (an idle arm, no drafter) has no series; the series of an object go with it.\n\n"
+        "## Metrics\n\nWhat the operator exports on `/metrics`. `arm` is baseline, trial or serving. What "
+        "can't be told (an idle arm, no drafter) has no series; the series of an object go with it.\n\n"
     )
     return text + _table(("Metric", "Type", "Labels", "Meaning"), rows)
 
