@@ -66,7 +66,16 @@ def deployment(raw: Raw, uid: str) -> Deployment:
         edited=annotations.get(_ROLLOUT_REVISION, "1") != "1",
         deleting="deletionTimestamp" in meta,
         replicas_manager=_replicas_manager(meta),
+        failure=_failure(raw.get("status") or {}),
     )
+
+
+def _failure(status: Raw) -> str:
+    """Why pods can't be created: a quota, a policy, a webhook, a service account that does not exist."""
+    for condition in status.get("conditions") or []:
+        if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
+            return str(condition.get("message") or condition.get("reason") or "no reason is given")
+    return ""
 
 
 def _template(raw: Raw) -> str:

@@ -5,13 +5,34 @@ import random
 
 import pytest
 
-from specdeploy.judge import Outcome, Settings, Verdict, Window, expire, start, summary
+from specdeploy.judge import (
+    Outcome,
+    Settings,
+    Verdict,
+    Window,
+    expire,
+    forget_serving,
+    pack,
+    start,
+    summary,
+    unpack,
+)
 from specdeploy.judge.comparison import Comparison, Sums
 from specdeploy.judge.decide import decide
 from tests.judge.windows import judge, noisy_windows, window
 
 WOBBLE = (0.03, -0.02, 0.01, -0.03, 0.02, -0.01)
 CALM = Settings(pod_sd=0.0)
+
+
+def test_what_was_compared_with_another_serving_drafter_is_forgotten_the_baseline_is_not() -> None:
+    comparing = Settings(pod_sd=0.0, compare_serving=True)
+    state, _, _ = judge(around(1.3, 20, serving=1.28), comparing)
+    fresh = forget_serving(state)
+    assert summary(state).serving is not None
+    assert summary(fresh).serving is None
+    assert fresh.baseline == state.baseline
+    assert unpack(pack(fresh)) == fresh
 
 
 def around(

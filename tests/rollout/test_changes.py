@@ -13,6 +13,8 @@ from tests.rollout.world import Engine, World, drafter
 
 STATES = ("Starting", "WarmingUp", "Measuring", "Promoting")
 ENGINE = {"args": ["--max-num-seqs=64"]}
+# A drafter whose method this vLLM does not have.
+SPARK, OLDER = drafter("dflash", "dspark", 7), {"vllmVersion": "0.25.0"}
 
 
 def images(world: World) -> set[str]:
@@ -191,6 +193,31 @@ def test_after_a_reversed_promotion_the_baseline_follows_what_the_spec_became_me
     assert serving is not None
     assert baseline is not None
     assert (serving.revision, serving.template) == (baseline.revision, baseline.template)
+
+
+# -- another check ---------------------------------------------------------------------------------------
+
+
+def test_a_check_that_newly_refuses_what_serves_takes_nothing_off_and_is_told_once() -> None:
+    """An upgrade of the operator, or a corrected vllmVersion, would have rolled a fleet of proven engines."""
+    world = fresh(SPARK).settle()
+    pods, verdicts = {p.uid for p in world.pods}, world.typed.verdicts
+    world.change(engine=OLDER).run(300)
+    assert "dflash serves on although a check refuses it now: spec.drafters[0]" in " ".join(world.events)
+    assert sum("ServingInvalid" in event for event in world.events) == 1
+    assert ({p.uid for p in world.pods}, world.typed.verdicts) == (pods, verdicts)
+    assert world.reason(Kind.READY) == "Serving"
+    assert "A check refuses it now: spec.drafters[0]" in str(world.typed.message)
+    world.change(engine={**OLDER, "args": ["--max-num-seqs=64"]}).run(300)
+    assert world.replicas() == {"baseline": 4}
+    assert sum("TrialStarted" in event for event in world.events) == 1
+
+
+def test_a_finding_that_is_gone_is_told_no_more() -> None:
+    world = fresh(SPARK).settle().change(engine=OLDER).run(60)
+    world.change(engine={}).run(60)
+    assert world.serving() == "dflash"
+    assert "A check refuses" not in str(world.typed.message)
 
 
 # -- replicas -------------------------------------------------------------------------------------------

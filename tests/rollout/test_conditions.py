@@ -37,6 +37,25 @@ def unplaced() -> World:
     return world.run(60)
 
 
+QUOTA = 'pods "gemma" is forbidden: exceeded quota: gpus'
+
+
+def forbidden() -> World:
+    world = fresh()
+    world.quota = {"baseline": QUOTA}
+    return world.run(60)
+
+
+def stuck_promotion(**trouble: str) -> World:
+    """A promotion whose next pod does not come, as the trouble says."""
+    world = on_trial("Promoting")
+    if "quota" in trouble:
+        world.quota = {"eagle": trouble["quota"]}
+    else:
+        world.gpus = 3
+    return world.run(100)
+
+
 def unready() -> World:
     world = served()
     seen = world.observe()
@@ -85,6 +104,8 @@ def no_slot() -> World:
         (unready, R, "False", "TooFewReady", "pods that were ready are not"),
         (failing, R, "False", "EngineFailing", '"ValueError: gone"'),
         (unplaced, R, "False", "Unschedulable", "Insufficient amd.com/gpu"),
+        (forbidden, R, "False", "PodsRefused", QUOTA),
+        (forbidden, A, "False", "PodsRefused", QUOTA),
         (lambda: served().change(engine={"args": ["--port=1"]}).run(10), R, "False", "InvalidSpec", "--port"),
         (lambda: served().change(engine=7).run(10), R, "False", "InvalidSpec", "spec.engine"),
         (refused, R, "False", "InvalidSpec", "the API server refused a Deployment"),
@@ -96,6 +117,8 @@ def no_slot() -> World:
         (lost, A, "False", "CapacityLost", "given back after a trial"),
         (served, P, "False", "Settled", "every pod"),
         (rolling, P, "True", "Rolling", "baseline serves"),
+        (lambda: stuck_promotion(quota=QUOTA), P, "True", "Rolling", QUOTA),
+        (stuck_promotion, P, "True", "Rolling", "finds no node: 0/1 nodes: Insufficient amd.com/gpu"),
         (lambda: on_trial("Starting"), T, "True", "Starting", "eagle, attempt 1"),
         (lambda: on_trial("WarmingUp"), T, "True", "WarmingUp", "eagle"),
         (lambda: on_trial("Measuring"), T, "True", "Measuring", "eagle"),
@@ -156,6 +179,8 @@ def test_ready_does_not_depend_on_a_trial_at_any_moment_of_a_rollout() -> None:
         (lambda: on_trial("WarmingUp"), "its speed counts from 2027-01-15T08:"),
         (lambda: on_trial("Measuring").run(150), "promoted from window 30 on if proven, undecided at most "),
         (lambda: on_trial("Promoting"), "eagle takes over, pod by pod."),
+        (lambda: stuck_promotion(quota=QUOTA), "pod by pod; it waits: pods of Deployment gemma-eagle-"),
+        (stuck_promotion, "pod by pod; it waits: pod gemma-eagle-"),
         (lost, "No trial: eagle is tried again at 2027-01-15T08:"),
         (lambda: fresh(replicas=1).run(60), "a trial needs 2 replicas (there are 1); scale up."),
         (lambda: served().change(engine=7).run(10), "InvalidSpec: spec.engine"),

@@ -102,6 +102,20 @@ def test_after_no_capacity_the_slot_is_given_back_before_another_drafter_is_trie
     assert world.serving() == "dflash"
 
 
+def test_a_trial_whose_pods_are_refused_at_creation_gives_its_place_back_with_the_words() -> None:
+    """Pods that a quota or a policy refuses do not exist: the trial held its place for a day."""
+    world = on_trial("Starting")
+    world.delete_deployment("eagle")
+    world.quota = {"eagle": 'pods "x" is forbidden: violates PodSecurity "restricted"'}
+    world.run(60)
+    assert "(PodsRefused)" in str(world.typed.message)
+    world.run(140)
+    [verdict] = world.typed.verdicts or []
+    assert (verdict.outcome, verdict.reason) == ("NoCapacity", "PodsRefused")
+    assert "violates PodSecurity" in (verdict.message or "")
+    assert world.replicas() == {"baseline": 4}
+
+
 def test_capacity_that_cannot_be_given_back_is_called_lost_until_it_is_back() -> None:
     world = on_trial("Starting")
     world.gpus = 3

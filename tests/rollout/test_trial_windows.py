@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from specdeploy.api.findings import read_status
-from specdeploy.rollout import advance, plan
+from specdeploy.judge import unpack
+from specdeploy.rollout import Exit, advance, plan
+from tests.rollout.scenes import DFLASH, EAGLE, MTP, fresh
 from tests.rollout.world import Engine, World, drafter, spec
 
 
@@ -30,6 +32,29 @@ def test_another_window_length_starts_the_evidence_anew_and_says_so() -> None:
     assert trial.window_seconds == 30
     assert trial.windows == 2
     assert any("measured anew: trial.windowSeconds went from 10 to 30" in line for line in world.transcript)
+
+
+def test_what_was_compared_with_one_serving_drafter_is_forgotten_when_another_serves() -> None:
+    """Else the ratio against what serves is a mix of two drafters, and may promote the slower one."""
+    world = fresh(DFLASH, EAGLE, MTP)
+    world.engines["mtp"] = Engine(speed=1.75)
+    world.run(9000, lambda w: w.typed.trial is not None and w.typed.trial.drafter == "mtp")
+    world.run(600, lambda w: w.state == "Measuring").run(150)
+    before = world.typed.trial
+    assert before is not None
+    assert world.typed.serving is not None
+    assert before.compared == world.typed.serving.revision
+    assert unpack(before.evidence or "").serving.whole.n == before.windows > 10
+    world.engines["dflash"] = Engine(crash=Exit(1, "Error", "ValueError: gone"))
+    world.run(200, lambda w: w.serving() == "eagle")
+    world.engines["dflash"] = Engine(speed=1.8)
+    world.run(100, lambda w: w.typed.trial is not None and w.typed.trial.compared != before.compared)
+    now = world.typed.trial
+    assert now is not None
+    assert now.drafter == "mtp"
+    assert unpack(now.evidence or "").serving.whole.n <= 1
+    assert now.windows > before.windows
+    assert world.settle().serving() == "mtp"
 
 
 def test_an_edited_trial_arm_is_made_anew_as_its_trial_starts_and_what_serves_never() -> None:

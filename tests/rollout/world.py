@@ -83,6 +83,7 @@ class World:
     status: dict[str, Any] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    quota: dict[str, str] = field(default_factory=dict)
     taken: tuple[str, ...] = ()
     unreadable: dict[str, str] = field(default_factory=dict)
     crd_outdated: str | None = None
@@ -157,6 +158,7 @@ class World:
             name=d.name, uid=f"uid-{d.name}", resource_version="1", template=d.template, revision=d.revision,
             drafter=d.drafter, shape=d.shape, render_version=d.render_version, replicas=d.replicas,
             replicas_manager=d.manager, edited=d.edited,
+            failure=self.quota.get(d.drafter, ""),
         )  # fmt: skip
 
     def _loaded(self, pod: LivePod) -> float | None:
@@ -285,7 +287,8 @@ class World:
         """The controllers, the scheduler and the kubelet do their part; time passes."""
         for deployment in self.deployments.values():
             mine = [p for p in self.pods if p.template == deployment.template and p.leaves is None]
-            for _ in range(deployment.replicas - len(mine)):
+            missing = 0 if deployment.drafter in self.quota else deployment.replicas - len(mine)
+            for _ in range(missing):
                 self._serial += 1
                 self.pods.append(
                     LivePod(f"p{self._serial}", deployment.template, deployment.drafter, self.now)

@@ -228,6 +228,27 @@ def test_a_deployment_whose_template_was_edited_is_at_a_later_revision(
     assert deployment(raw_deployment(annotations=annotations), "u1").edited is edited
 
 
+FORBIDDEN = 'pods "x" is forbidden: exceeded quota'
+
+
+@pytest.mark.parametrize(
+    ("conditions", "failure"),
+    [
+        ([{"type": "ReplicaFailure", "status": "True", "message": FORBIDDEN}], FORBIDDEN),
+        ([{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}], "FailedCreate"),
+        ([{"type": "ReplicaFailure", "status": "True"}], "no reason is given"),
+        ([{"type": "ReplicaFailure", "status": "False", "message": "x"}], ""),
+        ([{"type": "Progressing", "status": "True", "message": "x"}], ""),
+        (None, ""),
+    ],
+)
+def test_why_pods_are_refused_at_creation_is_read_from_their_deployment(
+    conditions: list[dict[str, Any]] | None, failure: str
+) -> None:
+    raw = {**raw_deployment(), "status": {"conditions": conditions}}
+    assert deployment(raw, "u1").failure == failure
+
+
 @pytest.mark.parametrize(("number", "wanted"), [("3", 3), ("x", 0), ("", 0), (None, 0), ("-1", 0)])
 def test_the_render_version_is_a_number_or_none(number: str | None, wanted: int) -> None:
     annotations = {"specdeploy.dev/render-version": number} if number is not None else {}

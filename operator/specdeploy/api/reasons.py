@@ -42,6 +42,10 @@ class Reason(Word):
         "an engine of the serving arm can't run; the message has its last words",
     )
     UNSCHEDULABLE = "Unschedulable", "no node has room for a serving pod"
+    PODS_REFUSED = (
+        "PodsRefused",
+        "serving pods are refused at creation (quota, policy, service account ...); the message says why",
+    )
     CAPACITY_LOST = "CapacityLost", "the pod borrowed for a trial can't be placed again"
     INVALID_SPEC = "InvalidSpec", "a field is wrong; what served before serves on"
     NAME_TAKEN = "NameTaken", "an object of that name belongs to somebody else; nothing is taken over"
@@ -96,6 +100,7 @@ class TrialReason(Word):
     TOO_FEW_REPLICAS = "TooFewReplicas", "baseline and trial don't fit into replicas; scale up"
     TOO_MANY_TRIALS = "TooManyTrials", "the operator runs as many trials as it may (its setting maxTrials)"
     UNSCHEDULABLE = "Unschedulable", "no node has room for its pod, though what it borrowed is gone"
+    PODS_REFUSED = "PodsRefused", "its pods are refused at creation: quota, policy, webhook, service account"
     NO_CAPACITY = "NoCapacity", "no node took the last trial's pod; tried again later"
     POD_REPLACED = "PodReplaced", "its pod was drained, evicted or deleted; windows pause, evidence is kept"
 
@@ -135,6 +140,7 @@ class VerdictReason(Word):
     INVALID_DRAFTER = "InvalidDrafter", "this engine can't run it as written"
     REFUSED = "Refused", "the API server refused its Deployment; the message has its words"
     UNSCHEDULABLE = "Unschedulable", "no node took its pod, though what it borrowed was gone"
+    PODS_REFUSED = "PodsRefused", "its pods were refused at creation; the message has the words"
     STALLED = "Stalled", "requests ran and no token came, with /health answering"
     BAD_CONFIG = "BadConfig", "the engine refused its arguments (exit code 2)"
     CRASHED = "Crashed", "the engine exited with an error"
@@ -152,6 +158,10 @@ class EventReason(Word):
     TRIAL_READY = "TrialReady", "the drafter's pods are ready; it warms up"
     EVIDENCE_LOST = "EvidenceLost", "the evidence in status could not be read; measured anew"
     EVIDENCE_RESTARTED = "EvidenceRestarted", "trial.windowSeconds was changed; measured anew"
+    SERVING_INVALID = (
+        "ServingInvalid",
+        "a check now refuses the drafter that serves; it serves on, and is not tried anew as written",
+    )
     UNKNOWN_FIELDS = "UnknownFields", "the spec has fields that this operator does not know and ignores"
     PROMOTION_COMPLETE = "PromotionComplete", "every serving pod runs the promoted drafter"
     NOW_SERVING = "NowServing", "another arm serves from now on; the message says why"

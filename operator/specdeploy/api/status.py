@@ -97,6 +97,9 @@ class Serving(Model):
     lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
     upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
     summary: Word | None = Field(None, description="The figures for a column.")
+    finding: Annotated[str, Field(max_length=400)] | None = Field(
+        None, description="Why it could not start a trial as written; it serves on with its verdict."
+    )
 
 
 class BaselineStatus(Model):
@@ -135,6 +138,10 @@ class TrialStatus(Model):
     )
     window_seconds: int | None = Field(
         None, description="Length of the windows behind the evidence; another length starts it anew."
+    )
+    compared: Hash | None = Field(
+        None,
+        description="Serving revision that it is compared with beside the baseline; another starts anew.",
     )
     summary: Annotated[str, Field(max_length=96)] | None = Field(
         None, description="The figures for a column."

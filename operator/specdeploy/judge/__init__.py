@@ -8,7 +8,7 @@ size.
 from specdeploy.judge.assess import Use, WindowUse, assess
 from specdeploy.judge.codec import MalformedState, UnknownVersion, pack, unpack
 from specdeploy.judge.settings import Settings
-from specdeploy.judge.state import TrialState, start
+from specdeploy.judge.state import TrialState, forget_serving, start
 from specdeploy.judge.trial import expire, observe, summary, window_ratio
 from specdeploy.judge.verdict import Cause, Outcome, Ratio, Summary, Verdict
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Obstacle, PodWindow, Reason, Window
@@ -34,6 +34,7 @@ __all__ = [
     "WindowUse",
     "assess",
     "expire",
+    "forget_serving",
     "observe",
     "pack",
     "start",

@@ -52,6 +52,12 @@ class TrialState(NamedTuple):
         return self.baseline.whole.n
 
 
+def forget_serving(state: TrialState) -> TrialState:
+    """The state when another drafter has come to serve: what was compared with the last one says nothing of
+    it. The comparison with the baseline stays."""
+    return state._replace(serving=Comparison(), unreached=state.unreached._replace(serving=0))
+
+
 def start(settings: Settings) -> TrialState:
     """A trial without evidence. What must not change under way is taken from `settings` here, once.
 

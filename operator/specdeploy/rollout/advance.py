@@ -28,6 +28,7 @@ from specdeploy.rollout.words import describe
 # A serving drafter whose engines exit this often is taken off; a crash alone is the kubelet's work.
 _CRASH_LOOP = 3
 _LOOPING = "CrashLoopBackOff"
+_LONGEST_FINDING = 400
 # How often a trial that waits for its turn looks whether another one has ended, in seconds.
 _SLOT_SECONDS = 30.0
 
@@ -40,11 +41,12 @@ def advance(seen: Observation, status: Status) -> Step:
         view = scene(seen, status)
     status, invalid = _note_invalid(view, status)
     status, followed = follow_spec(view, status)
+    status, noted = _note_serving(view, status)
     status, retired = _retire_failing(view, status)
     status, tried = step_trial(view, status)
     status = fitted(describe(view, with_conditions(view, status)), view.listed)
     lost = tuple(_lost(part) for part in seen.lost_status)
-    events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *retired, *tried)
+    events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *noted, *retired, *tried)
     return Step(status, events, _next_check(view, status))
 
 
@@ -86,6 +88,8 @@ def _note_invalid(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...
         trial = status.trial
         if trial is not None and (trial.drafter, trial.revision) == (template.drafter, template.revision):
             continue
+        if _serves(status, template):
+            continue
         if _already_said(status, template, findings):
             continue
         text = f"{name}: {findings[0]}"
@@ -93,6 +97,28 @@ def _note_invalid(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...
         status = record(status, verdict_of(template, 1, ending, view.now), view.listed)
         events.append(Event("Warning", Outcome.INVALID.value, text))
     return _forget_mended(view, status), tuple(events)
+
+
+def _serves(status: Status, template: Template) -> bool:
+    serving = status.serving
+    return serving is not None and (serving.name, serving.revision) == (template.drafter, template.revision)
+
+
+def _note_serving(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
+    """A check that newly refuses what serves (another operator, another vllmVersion) takes nothing off: it
+    has proven that it runs. Told once; its verdict stays."""
+    serving = status.serving
+    if serving is None or view.spec is None:
+        return status, ()
+    template = view.drafter(serving.name)
+    known = template is not None and template.revision == serving.revision
+    wrong = view.drafters.get(serving.name) if known else None
+    finding = str(wrong[0])[:_LONGEST_FINDING] if wrong else None
+    if finding == serving.finding:
+        return status, ()
+    status = status.model_copy(update={"serving": serving.model_copy(update={"finding": finding})})
+    text = f"{serving.name} serves on although a check refuses it now: {finding}"
+    return status, () if finding is None else (Event("Warning", "ServingInvalid", text),)
 
 
 def _already_said(status: Status, template: Template, findings: tuple[Finding, ...]) -> bool:

@@ -41,6 +41,13 @@ def lost_pods(scene: Scene, status: Status) -> tuple[Pod, ...]:
     )
 
 
+def refused_pods(scene: Scene, status: Status) -> str | None:
+    """Pods of a serving arm that can't even be created, with the words of whoever refuses them."""
+    on_trial = staged(status)
+    found = next((d for d in scene.ours if d.failure and d.replicas and d.template != on_trial), None)
+    return None if found is None else f"pods of Deployment {found.name} are refused: {found.failure}"
+
+
 def ready(scene: Scene, status: Status) -> Verdict:
     """The current spec is valid and enough pods serve. Never depends on a trial."""
     broken = _broken(scene, status)
@@ -86,6 +93,9 @@ def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
     found = _ailing(scene, status)
     if found is not None:
         return Reason.ENGINE_FAILING, f"{count}; {found.message}"
+    refusal = refused_pods(scene, status)
+    if refusal is not None:
+        return Reason.PODS_REFUSED, f"{count}; {refusal}"
     stuck = next((p for p in pods if p.unschedulable), None)
     if stuck is not None:
         words = scene.seen.missing_label or f"pod {stuck.name}: {stuck.unschedulable}"
@@ -116,12 +126,26 @@ def available(scene: Scene, status: Status) -> Verdict:
 
 
 def progressing(scene: Scene, status: Status) -> Verdict:
-    """A rollout or a promotion moves pods."""
+    """A rollout or a promotion moves pods; with what holds it up."""
     if status.serving is None or settled(scene, status):
         return "False", Reason.SETTLED, "every pod is where it should be"
-    found = _ailing(scene, status)
-    stuck = f"; {found.message}" if found is not None else ""
-    return "True", Reason.ROLLING, f"pods move one by one; {status.serving.name} serves{stuck}"
+    stuck = obstacle(scene, status)
+    text = f"pods move one by one; {status.serving.name} serves"
+    return "True", Reason.ROLLING, text if stuck is None else f"{text}; {stuck}"
+
+
+def obstacle(scene: Scene, status: Status) -> str | None:
+    """The serving pod that keeps a rollout from going on, and why: pods move only in a fleet that is whole.
+    None: nothing is known to be wrong; engines may be loading."""
+    found, refusal = _ailing(scene, status), refused_pods(scene, status)
+    if found is not None or refusal is not None:
+        return found.message if found is not None else refusal
+    pods = serving_pods(scene, status)
+    homeless = next((p for p in pods if p.unschedulable), None)
+    if homeless is not None:
+        return f"pod {homeless.name} finds no node: {homeless.unschedulable}"
+    down = next((p for p in pods if p.started and not p.ready), None)
+    return None if down is None else f"pod {down.name} was ready and is not"
 
 
 def trialing(scene: Scene, status: Status) -> Verdict:

@@ -50,7 +50,7 @@ def out_of_time(case: Case, spec: Spec) -> Ending | None:
     if case.age < spec.trial.total_deadline_seconds:
         return None
     settings = settings_of(case.scene, case.status, spec)
-    verdict = expire(load(case.trial, settings)[0], settings)
+    verdict = expire(load(case.status, case.trial, settings)[0], settings)
     outcome = Outcome(verdict.outcome.value)
     if outcome is Outcome.PROMOTED and case.scene.paused:
         return None
@@ -141,12 +141,16 @@ def stalled(case: Case, _: Spec) -> Ending | None:
 
 
 def no_capacity(case: Case, _: Spec) -> Ending | None:
-    """Its pod finds no room although what it borrowed is gone."""
+    """Its pod finds no room, or is refused at creation, although what it borrowed is gone."""
     since = case.trial.unschedulable_time
     if since is None or case.scene.now - seconds(since) < CAPACITY_SECONDS:
         return None
+    wait, existing = backoff(case.trial.attempt), case.scene.deployment(case.trial.template)
+    if existing is not None and existing.failure:
+        words = existing.failure[:300]
+        text = f"{case.trial.drafter}: its pods are refused ({words}); tried again in {wait:.0f} s"
+        return Ending(Outcome.NO_CAPACITY, "PodsRefused", text, retry_after=wait)
     words = next((p.unschedulable for p in case.pods if p.unschedulable), "no room")
-    wait = backoff(case.trial.attempt)
     text = f"{case.trial.drafter}: no node takes its pod ({words[:200]}); tried again in {wait:.0f} s"
     return Ending(Outcome.NO_CAPACITY, "Unschedulable", text, retry_after=wait)
 

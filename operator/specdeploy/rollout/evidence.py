@@ -15,6 +15,7 @@ from specdeploy.judge import (
     UnknownVersion,
     Verdict,
     Window,
+    forget_serving,
     observe,
     pack,
     start,
@@ -29,7 +30,7 @@ from specdeploy.rollout.verdicts import ratio
 # What a trial knows from its windows.
 _EVIDENCE = (
     "evidence", "last_window", "stalled_time", "first_window_time", "measured_seconds", "windows", "ratio",
-    "lower", "upper", "skipped", "recent",
+    "lower", "upper", "skipped", "recent", "compared",
 )  # fmt: skip
 
 
@@ -74,12 +75,20 @@ def settings_of(scene: Scene, status: Status, spec: Spec) -> Settings:
     )
 
 
-def load(trial: TrialStatus, settings: Settings) -> tuple[TrialState, Event | None]:
-    """The judge's state; a fresh one, and a warning, where the stored one can't be read."""
+def compared(status: Status, settings: Settings) -> str | None:
+    """The serving revision that a trial is compared with, beside the baseline."""
+    return status.serving.revision if settings.compare_serving and status.serving else None
+
+
+def load(status: Status, trial: TrialStatus, settings: Settings) -> tuple[TrialState, Event | None]:
+    """The judge's state, without the comparison with what serves no more; a fresh one, and a warning, where
+    the stored one can't be read."""
     if trial.evidence is None:
         return start(settings), None
     try:
-        return unpack(trial.evidence), None
+        state = unpack(trial.evidence)
+        same = trial.compared == compared(status, settings)
+        return (state if same else forget_serving(state)), None
     except (UnknownVersion, MalformedState) as error:
         text = f"{trial.drafter} starts again: its stored evidence can't be read ({error})"
         return start(settings), Event("Warning", "EvidenceLost", text)
@@ -92,12 +101,14 @@ def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
     if window is None or (trial.last_window is not None and window.index <= trial.last_window):
         return Judged(trial, events=restarted)
     settings = settings_of(scene, status, spec)
-    before, lost = load(trial, settings)
+    before, lost = load(status, trial, settings)
     after, verdict = observe(before, window, settings)
     if verdict is not None and scene.paused and verdict.outcome.value == Outcome.PROMOTED:
         verdict = None  # it keeps its proof and is promoted when the pause ends
     return Judged(
-        _noted(trial, window, after, settings, scene.now),
+        _noted(trial, window, after, settings, scene.now).model_copy(
+            update={"compared": compared(status, settings)}
+        ),
         None if verdict is None else _ending(verdict, trial.drafter),
         (*restarted, *(() if lost is None else (lost,))),
     )

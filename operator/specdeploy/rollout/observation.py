@@ -48,7 +48,8 @@ class Pod:
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """One Deployment that carries our labels. `ours`: its controller is this very object."""
+    """One Deployment that carries our labels. `ours`: its controller is this very object. `failure`: why its
+    pods are refused at creation, in the API server's words; "" while they are not."""
 
     name: str
     uid: str
@@ -64,6 +65,7 @@ class Deployment:
     edited: bool = False
     deleting: bool = False
     replicas_manager: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

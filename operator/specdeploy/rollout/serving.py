@@ -89,8 +89,9 @@ def _serve_baseline(scene: Scene, status: Status) -> Status:
 
 def _follow_drafter(scene: Scene, status: Status, serving: Serving) -> Told:
     wanted = scene.by_revision(serving.revision)
-    if wanted is not None and not scene.drafters.get(wanted.drafter):
-        if scene.wanted(serving.template) == wanted:
+    if wanted is not None:
+        # What a check newly refuses, and runs, is not taken off for it; nor is it started in a new shape.
+        if scene.wanted(serving.template) == wanted or scene.drafters.get(wanted.drafter):
             return status, ()
         text = f"{wanted.drafter} keeps its verdict and moves to a new pod shape, pod by pod"
         moved = serving.model_copy(update={"template": wanted.hash, "name": wanted.drafter})

@@ -4,7 +4,7 @@ WaitingFor... -> Starting -> WarmingUp -> Measuring -> Promoting or RollingBack 
 """
 
 from specdeploy.api.names import BASELINE
-from specdeploy.api.reasons import Outcome, TrialState
+from specdeploy.api.reasons import Outcome, TrialReason, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Serving, Status, TrialStatus, Verdict, instant, seconds
 from specdeploy.engine.revision import Template
@@ -102,18 +102,25 @@ def _starting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
 
 
 def _room(scene: Scene, trial: TrialStatus) -> TrialStatus:
-    """Start the clock of NoCapacity when the trial's pod finds no room and no pod of ours is leaving."""
+    """Start the clock of NoCapacity when the trial's pod can't come and no pod of ours is leaving."""
     leaving = any(p.terminating for p in scene.seen.pods)
-    stuck = any(p.unschedulable for p in scene.pods(trial.template)) and not leaving
-    since = (trial.unschedulable_time or instant(scene.now)) if stuck else None
-    return trial.model_copy(
-        update={"unschedulable_time": since, "reason": "Unschedulable" if stuck else None}
-    )
+    reason = None if leaving else _stuck(scene, trial.template)
+    since = (trial.unschedulable_time or instant(scene.now)) if reason else None
+    return trial.model_copy(update={"unschedulable_time": since, "reason": reason})
+
+
+def _stuck(scene: Scene, template: str) -> TrialReason | None:
+    """Why pods of a template can't come: refused at creation, or no node has room."""
+    existing = scene.deployment(template)
+    if existing is not None and existing.failure:
+        return TrialReason.PODS_REFUSED
+    homeless = any(p.unschedulable for p in scene.pods(template))
+    return TrialReason.UNSCHEDULABLE if homeless else None
 
 
 def _measured(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> TrialStatus:
     if not _whole(scene, status, trial):
-        return _room(scene, trial).model_copy(update={"reason": "PodReplaced"})
+        return _room(scene, trial).model_copy(update={"reason": TrialReason.POD_REPLACED.value})
     trial = trial.model_copy(update={"reason": None, "unschedulable_time": None})
     warm = seconds(trial.ready_time or trial.start_time) + spec.trial.warmup <= scene.now
     if trial.state is TrialState.WARMING_UP and (warm or trial.windows):

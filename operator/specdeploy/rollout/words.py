@@ -6,7 +6,7 @@ from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
 from specdeploy.rollout.candidates import hold
-from specdeploy.rollout.conditions import lost_pods
+from specdeploy.rollout.conditions import lost_pods, obstacle
 from specdeploy.rollout.evidence import settings_of
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
 
@@ -73,7 +73,8 @@ def _serving(status: Status) -> str:
         return ""
     if serving.name == BASELINE:
         return "The baseline serves."
-    return f"{serving.name} serves at {serving.summary or 'unknown speed'} of the baseline."
+    text = f"{serving.name} serves at {serving.summary or 'unknown speed'} of the baseline."
+    return text if serving.finding is None else f"{text} A check refuses it now: {serving.finding}."
 
 
 def _trial(scene: Scene, status: Status) -> str:
@@ -95,6 +96,9 @@ def _trial(scene: Scene, status: Status) -> str:
     }
     held = status.condition(Kind.TRIALING)
     why = f" ({trial.reason})" if trial.reason else ""
+    if trial.state is TrialState.PROMOTING:
+        stuck = obstacle(scene, status)
+        why = "" if stuck is None else f"; it waits: {stuck}"
     if trial.state is TrialState.WAITING_FOR_CAPACITY and held is not None:
         why = f": {_advice(scene, status)}"
     return f"{trial.drafter} {texts[trial.state]}{why}."
