@@ -29,10 +29,10 @@ SOMEBODYS_SERVICE: Object = {
 
 # A hang takes 60 s without a token. With shorter windows the guard of waiting requests is there before.
 LONG_WINDOWS: Object = {
-    "windowSeconds": 60,
-    "warmupSeconds": 60,
-    "deadlineSeconds": 2400,
-    "totalDeadlineSeconds": 2400,
+    "windowSeconds": 65,
+    "warmupSeconds": 65,
+    "deadlineSeconds": 2600,
+    "totalDeadlineSeconds": 2600,
 }
 UNKNOWN_KEY = drafter("unknown-key", options={"no_such_key": 1})
 

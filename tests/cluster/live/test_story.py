@@ -67,7 +67,7 @@ def test_the_loser_is_off_traffic_at_most_three_windows_after_its_measurement_be
 # What a person reads, in this order; other rows may lie between.
 STORY = (
     r"^[01]/3 baseline 1.00x Starting$",
-    r"^[23]/3 baseline 1.00x Serving$",
+    r"^[23]/3 baseline (heavy Starting )?1.00x Serving$",
     r"^[23]/3 baseline heavy Starting.* Serving$",
     r"^3/3 baseline heavy (WarmingUp|Measuring).* Serving$",
     r"^\d/3 baseline heavy RollingBack.* Serving$",
