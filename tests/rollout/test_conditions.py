@@ -7,7 +7,7 @@ import pytest
 
 from specdeploy.api.reasons import Condition as Kind
 from specdeploy.rollout import Exit, advance
-from tests.rollout.scenes import DFLASH, EAGLE, fresh, on_trial, served
+from tests.rollout.scenes import DFLASH, EAGLE, MTP, fresh, on_trial, served
 from tests.rollout.world import Engine, World
 
 R, A, P, T, M = Kind.READY, Kind.AVAILABLE, Kind.PROGRESSING, Kind.TRIALING, Kind.METRICS_AVAILABLE
@@ -161,13 +161,26 @@ def test_a_transition_time_moves_with_its_status_only() -> None:
     assert world.condition(Kind.READY).last_transition_time > before.last_transition_time
 
 
-def test_ready_does_not_depend_on_a_trial_at_any_moment_of_a_rollout() -> None:
-    world = fresh(EAGLE, DFLASH).run(40)
+def test_pods_that_fell_are_missed_however_many_a_trial_may_borrow() -> None:
+    world = fresh(DFLASH, replicas=8, trial={"replicas": 3}).settle()
+    seen = world.observe()
+    fallen = [replace(p, ready=False, started=True) for p in seen.pods[:2]]
+    for pods, status in (((*fallen, *seen.pods[2:]), "False"), ((fallen[0], *seen.pods[1:]), "True")):
+        ready = advance(replace(seen, pods=pods), world.typed).status.condition(Kind.READY)
+        assert ready is not None
+        assert ready.status == status
+
+
+@pytest.mark.parametrize("borrowed", [1, 2, 3])
+def test_ready_does_not_depend_on_a_trial_at_any_moment_of_a_rollout(borrowed: int) -> None:
+    world = fresh(EAGLE, DFLASH, MTP, replicas=8, trial={"replicas": borrowed}).run(40)
+    world.engines["mtp"] = Engine(speed=0.4)
     reasons = set()
-    for _ in range(150):
+    for _ in range(250):
         world.step()
         reasons.add(world.reason(Kind.READY))
     assert reasons == {"Serving"}
+    assert len(world.verdicts()) == 3
 
 
 @pytest.mark.parametrize(

@@ -71,15 +71,24 @@ def _broken(scene: Scene, status: Status) -> Verdict | None:
 
 
 def _enough(scene: Scene, status: Status) -> Verdict:
-    """Enough: all but the one pod that may be moving, and never none."""
+    """Enough: all but those that may be moving, and never none."""
     if scene.replicas == 0:
         return "True", Reason.SCALED_TO_ZERO, "replicas is 0"
     up = sum(p.ready for p in scene.seen.pods if not p.terminating)
     count = f"{up} of {scene.replicas} pods are ready"
-    if up >= max(1, scene.replicas - 1):
+    if up >= max(1, scene.replicas - _moving(scene, status)):
         found = _ailing(scene, status)
         return "True", Reason.SERVING, count if found is None else f"{count}; {found.message}"
     return "False", *_lack(scene, status, count)
+
+
+def _moving(scene: Scene, status: Status) -> int:
+    """How many pods may be missing: one that moves; once there was a trial, as many as it borrows, which load
+    when they come and when they are given back. Pods that were up and are not count against them."""
+    tried = scene.spec is not None and (status.trial is not None or bool(status.verdicts))
+    borrowed = scene.spec.trial.replicas if scene.spec is not None and tried else 1
+    fell = sum(not p.ready and (p.started or p.restarts > 0) for p in serving_pods(scene, status))
+    return max(1, borrowed - fell)
 
 
 def _ailing(scene: Scene, status: Status) -> Ailment | None:
