@@ -39,11 +39,8 @@ def test_counters_are_subtracted_and_gauges_are_those_of_the_end() -> None:
         generation_tokens=6_100,
         first_tokens=100,
         itl_seconds=300.0,
-        itl_count=3_000,
-        prompt_tokens=600,
         requests_running=6,
         requests_waiting=0,
-        finished_requests=5,
         finished_since_ready=95,
         ready_seconds=400.0,
         restarts=0,
@@ -60,13 +57,11 @@ def test_what_a_pod_does_not_count_stays_unknown() -> None:
 
     assert isinstance(window, PodWindow)
     unknown = (
-        window.prompt_tokens,
         window.drafts,
-        window.itl_count,
         window.requests_waiting,
         window.ready_seconds,
     )
-    assert unknown == (None,) * 5
+    assert unknown == (None,) * 3
 
 
 def test_the_engines_of_a_pod_are_summed() -> None:
@@ -148,7 +143,7 @@ def test_a_page_without_the_start_of_its_process_is_measured_all_the_same(
 
 
 AMOUNT = st.integers(min_value=0, max_value=10**12).map(float)
-NAMES = ("generation_tokens", "first_tokens", "itl_seconds", "prompt_tokens", "drafts", "accepted_tokens")
+NAMES = ("generation_tokens", "first_tokens", "itl_seconds", "drafts", "draft_tokens", "accepted_tokens")
 AMOUNTS = st.fixed_dictionaries(dict.fromkeys(NAMES, AMOUNT))
 ENGINES = st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=1, max_size=4)
 

@@ -56,17 +56,14 @@ class PodWindow:
     generation_tokens: float
     first_tokens: float
     itl_seconds: float
-    prompt_tokens: float | None = None
     requests_waiting: float | None = None
     requests_running: float | None = None
-    finished_requests: float | None = None
     finished_since_ready: float | None = None
     ready_seconds: float | None = None
     restarts: float | None = None
     drafts: float | None = None
     draft_tokens: float | None = None
     accepted_tokens: float | None = None
-    itl_count: float | None = None
     engines: int = 1
 
     @property

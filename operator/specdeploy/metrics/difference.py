@@ -51,10 +51,8 @@ def difference(
         generation_tokens=_rise(before, after, "generation_tokens") or 0.0,
         first_tokens=_rise(before, after, "first_tokens") or 0.0,
         itl_seconds=_rise(before, after, "itl_seconds") or 0.0,
-        prompt_tokens=_rise(before, after, "prompt_tokens"),
         requests_waiting=_total(after.counters, "requests_waiting"),
         requests_running=_total(after.counters, "requests_running"),
-        finished_requests=_rise(before, after, "finished_requests"),
         # No request is finished before a pod is ready, so the process's own count is the count since then.
         finished_since_ready=_total(after.counters, "finished_requests"),
         ready_seconds=ready_seconds,
@@ -62,7 +60,6 @@ def difference(
         drafts=_rise(before, after, "drafts"),
         draft_tokens=_rise(before, after, "draft_tokens"),
         accepted_tokens=_rise(before, after, "accepted_tokens"),
-        itl_count=_rise(before, after, "itl_count"),
         engines=len(after.counters.engines),
     )
 
