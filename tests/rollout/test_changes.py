@@ -413,6 +413,26 @@ def test_while_the_spec_is_wrong_nothing_moves_but_replicas_are_honoured(
     assert world.replicas() == {"baseline": 1, "eagle": 3}
 
 
+@pytest.mark.parametrize("wrong", WRONG, ids=["owned-flag", "unreadable"])
+@pytest.mark.parametrize(
+    ("speed", "outcome"), [(1.0, "Inconclusive"), (1.5, "RunnerUp")], ids=["undecided", "proven"]
+)
+def test_the_total_deadline_acts_while_the_spec_is_wrong_and_what_is_proven_counts(
+    wrong: Callable[[World], object], speed: float, outcome: str
+) -> None:
+    """An unreadable spec switched the deadline off: the trial kept its pod for ever."""
+    world = fresh(trial={"totalDeadlineSeconds": 2000})
+    world.engines["eagle"] = Engine(speed=speed)
+    world.run(2000, lambda w: w.state == "Measuring")
+    world.annotations = {"specdeploy.dev/paused": "true"}  # else it is promoted as it is proven
+    world.run(400 if outcome == "RunnerUp" else 50)
+    wrong(world)
+    world.run(2100)
+    assert world.verdicts() == {"eagle": outcome}
+    assert (world.typed.verdicts or [])[0].reason == "TotalDeadline"
+    assert world.replicas() == {"baseline": 4}
+
+
 def test_what_serves_goes_on_while_the_spec_is_wrong_from_the_start_nothing_is_made() -> None:
     world = served().change(engine={"args": ["--port=1"]})
     world.run(60)

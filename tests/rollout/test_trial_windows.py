@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from specdeploy.api.findings import read_status
+from specdeploy.api.status import seconds
 from specdeploy.judge import unpack
 from specdeploy.rollout import Exit, advance, plan
-from tests.rollout.scenes import DFLASH, EAGLE, MTP, fresh
+from tests.rollout.scenes import DFLASH, EAGLE, MTP, fresh, on_trial
 from tests.rollout.world import Engine, World, drafter, spec
 
 
@@ -55,6 +56,51 @@ def test_what_was_compared_with_one_serving_drafter_is_forgotten_when_another_se
     assert unpack(now.evidence or "").serving.whole.n <= 1
     assert now.windows > before.windows
     assert world.settle().serving() == "mtp"
+
+
+def told(world: World, duration: float) -> list[str]:
+    """The sentences of this time, one after the other, each once."""
+    sentences: list[str] = []
+    for _ in range(int(duration / world.tick)):
+        world.step()
+        text = str(world.typed.message)
+        if not sentences or sentences[-1] != text:
+            sentences.append(text)
+    return sentences
+
+
+def test_a_window_that_does_not_count_is_explained_with_what_to_do() -> None:
+    world = on_trial("Measuring").run(100)
+    world.traffic = False
+    sentences = told(world, 300)
+    assert "Last window: NoData (check that the pods are ready" in sentences[-1]
+    assert len(sentences) <= 4
+    world.traffic = True
+    assert "Last window" not in told(world, 60)[-1]
+
+
+def test_windows_that_grow_for_want_of_traffic_are_told_and_change_nothing_from_pass_to_pass() -> None:
+    world = on_trial("Measuring").run(100)
+    last = world.typed.trial and world.typed.trial.last_window_time
+    world.windows = False
+    sentences = told(world, 300)
+    assert f"No window since {last}: waiting for traffic." in sentences[-1]
+    assert len(sentences) <= 2
+
+
+def test_measurement_begins_with_the_first_window_in_which_both_arms_were_measured() -> None:
+    world = on_trial("WarmingUp")
+    world.traffic = False
+    world.run(100)
+    assert world.typed.trial is not None
+    assert world.typed.trial.last_window_time is not None
+    assert world.typed.trial.first_window_time is None
+    began = world.now
+    world.traffic = True
+    world.settle()
+    [verdict] = world.typed.verdicts or []
+    assert verdict.first_window_time is not None
+    assert abs(seconds(verdict.first_window_time) - began) <= 2 * world.window_seconds
 
 
 def test_an_edited_trial_arm_is_made_anew_as_its_trial_starts_and_what_serves_never() -> None:

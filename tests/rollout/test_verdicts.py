@@ -155,7 +155,7 @@ def test_waiting_times_double_up_to_six_hours() -> None:
 
 
 def test_a_sentence_is_cut_where_it_would_not_fit() -> None:
-    found = verdict_of(template("a"), 1, Ending(Outcome.UNHEALTHY, "Crashed", "x" * 5000), NOW)
+    found = verdict_of("a", "r-a", 1, Ending(Outcome.UNHEALTHY, "Crashed", "x" * 5000), NOW)
     assert found.message == "x" * 600
 
 
@@ -173,6 +173,7 @@ def fullest(drafters: int, strangers: int) -> Status:
             reason="BelowMinimumEffectAgainstServing",
             attempt=100,
             retry_time=instant(NOW),
+            first_window_time=instant(NOW) if i < MAX_SENTENCES else None,
             ratio="1.000",
             lower="0.900",
             upper="1.100",
@@ -185,7 +186,7 @@ def fullest(drafters: int, strangers: int) -> Status:
     ]
     serving = Serving(
         name="d" * 20, revision="0" * 12, template="0" * 12, since=instant(NOW), speedup="1.000",
-        lower="1.000", upper="1.000", summary="1.87x [1.79,1.95]",
+        lower="1.000", upper="1.000", summary="1.87x [1.79,1.95]", finding="f" * 200,
     )  # fmt: skip
     return Status(
         conditions=[
@@ -199,7 +200,7 @@ def fullest(drafters: int, strangers: int) -> Status:
         observed_generation=10**9,
         replicas=1000,
         selector="specdeploy.dev/name=" + "n" * 40,
-        engine=EngineStatus(image="registry/" + "i" * 120),
+        engine=EngineStatus(image="registry/" + "i" * 120, remade=10**9),
         serving=serving,
         baseline=BaselineStatus(revision="0" * 12, template="0" * 12, since=instant(NOW), trials=99),
         capacity=Capacity(desired=1000, ready=1000, borrowed=100, lost=100, summary="1000/1000"),
@@ -207,6 +208,7 @@ def fullest(drafters: int, strangers: int) -> Status:
             drafter="d" * 20, revision="0" * 12, template="0" * 12, attempt=100, state=TrialState.MEASURING,
             reason="PodReplaced", start_time=instant(NOW), state_time=instant(NOW), ready_time=instant(NOW),
             unschedulable_time=instant(NOW), stalled_time=instant(NOW), first_window_time=instant(NOW),
+            last_window_time=instant(NOW), deadline_time=instant(NOW), compared="0" * 12,
             measured_seconds=10**6, last_window=10**9, summary="d" * 96, ratio="1.000", lower="1.000",
             upper="1.000", windows=10**4, skipped={f"reason-{i:02d}-of-window": 1000 for i in range(13)},
             evidence="A" * 1500, recent=[22026466] * 120, fallback=serving,
@@ -226,7 +228,7 @@ def test_the_fullest_status_fits_and_every_listed_verdict_still_decides(
     full = fullest(drafters, strangers)
     listed = {f"{i:012d}" for i in range(drafters)}
     small = fitted(full, listed)
-    assert len(json.dumps(small.wire())) < 2 * LARGEST  # with spaces, as a person would print it
+    assert len(json.dumps(small.wire(), ensure_ascii=False)) < 2 * LARGEST  # with spaces, as for a person
     assert size(small) < LARGEST
     kept = [v for v in small.verdicts or [] if v.revision in listed]
     known = [v for v in full.verdicts or [] if v.revision in listed]

@@ -97,7 +97,7 @@ class Serving(Model):
     lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
     upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
     summary: Word | None = Field(None, description="The figures for a column.")
-    finding: Annotated[str, Field(max_length=400)] | None = Field(
+    finding: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="Why it could not start a trial as written; it serves on with its verdict."
     )
 
@@ -129,7 +129,13 @@ class TrialStatus(Model):
     stalled_time: Instant | None = Field(
         None, description="Since when one of its pods holds requests and gives no token."
     )
-    first_window_time: Instant | None = Field(None, description="When its measurement began.")
+    first_window_time: Instant | None = Field(
+        None, description="Beginning of the first window in which trial and baseline could both be measured."
+    )
+    last_window_time: Instant | None = Field(None, description="When a window was last judged.")
+    deadline_time: Instant | None = Field(
+        None, description="When it ends at the latest, by trial.totalDeadlineSeconds."
+    )
     measured_seconds: int = Field(
         0, ge=0, description="Measured time so far; trial.deadlineSeconds counts it."
     )
@@ -180,6 +186,11 @@ class Verdict(Model):
     attempt: int = Field(1, ge=1, description="Which attempt of this revision.")
     outcome: Outcome = Field(description="What the trial ended with.")
     reason: Word | None = Field(None, description="Why, as one documented word.")
+    first_window_time: Instant | None = Field(
+        None,
+        description="Beginning of the first window in which trial and baseline could both be measured; "
+        "newest verdicts only.",
+    )
     time: Instant = Field(description="When the trial ended.")
     retry_time: Instant | None = Field(
         None, description="Not tried again before; absent: as the outcome says."

@@ -5,7 +5,7 @@ with pack() and unpack(), and expire() the trial when its time is up. No clock, 
 size.
 """
 
-from specdeploy.judge.assess import Use, WindowUse, assess
+from specdeploy.judge.assess import ADVICE, Use, WindowUse, assess
 from specdeploy.judge.codec import MalformedState, UnknownVersion, pack, unpack
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, forget_serving, start
@@ -14,6 +14,7 @@ from specdeploy.judge.verdict import Cause, Outcome, Ratio, Summary, Verdict
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Obstacle, PodWindow, Reason, Window
 
 __all__ = [
+    "ADVICE",
     "BASELINE",
     "SERVING",
     "TRIAL",

@@ -23,12 +23,12 @@ from specdeploy.rollout.serving import fall_back, follow_spec, remake_edited, su
 from specdeploy.rollout.size import fitted
 from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
-from specdeploy.rollout.words import describe
+from specdeploy.rollout.words import describe, quiet_from
 
 # A serving drafter whose engines exit this often is taken off; a crash alone is the kubelet's work.
 _CRASH_LOOP = 3
 _LOOPING = "CrashLoopBackOff"
-_LONGEST_FINDING = 400
+_LONGEST_FINDING = 200
 # How often a trial that waits for its turn looks whether another one has ended, in seconds.
 _SLOT_SECONDS = 30.0
 
@@ -94,7 +94,7 @@ def _note_invalid(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...
             continue
         text = f"{name}: {findings[0]}"
         ending = Ending(Outcome.INVALID, INVALID_DRAFTER, text)
-        status = record(status, verdict_of(template, 1, ending, view.now), view.listed)
+        status = record(status, verdict_of(name, template.revision, 1, ending, view.now), view.listed)
         events.append(Event("Warning", Outcome.INVALID.value, text))
     return _forget_mended(view, status), tuple(events)
 
@@ -154,9 +154,9 @@ def _retire_failing(view: Scene, status: Status) -> tuple[Status, tuple[Event, .
         return status, ()
     ending = Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name}, which served: {found.message}")
     verdict = status.verdict(serving.revision)
-    template = Template(serving.name, None, serving.revision, shape="", hash=serving.template)
     attempt = verdict.attempt if verdict else 1
-    status = record(status, verdict_of(template, attempt, ending, view.now), view.listed)
+    verdict = verdict_of(serving.name, serving.revision, attempt, ending, view.now)
+    status = record(status, verdict, view.listed)
     status, moved = fall_back(view, status, f"{serving.name} crashes again and again")
     return status, (Event("Warning", Outcome.UNHEALTHY.value, ending.message), *moved)
 
@@ -192,13 +192,14 @@ def _pod_moments(view: Scene) -> list[float]:
 
 def _trial_moments(view: Scene, status: Status) -> list[float]:
     trial, spec = status.trial, view.spec
+    moments = [seconds(trial.deadline_time)] if trial is not None and trial.deadline_time else []
     if trial is None or spec is None:
-        return []
-    moments = [seconds(trial.start_time) + spec.trial.total_deadline_seconds]
+        return moments
     if trial.state is TrialState.WAITING_FOR_SLOT:
         moments.append(view.now + _SLOT_SECONDS)
     if trial.unschedulable_time is not None:
         moments.append(seconds(trial.unschedulable_time) + CAPACITY_SECONDS)
     if trial.ready_time is not None:
         moments.append(seconds(trial.ready_time) + spec.trial.warmup)
+        moments.append(quiet_from(trial, spec))
     return moments

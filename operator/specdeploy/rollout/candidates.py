@@ -166,6 +166,9 @@ def choose(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
     if levelled is not None:
         return levelled
     trial = _fresh(scene, status, template, TrialState.STARTING)
+    if scene.spec is not None:
+        due = instant(scene.now + scene.spec.trial.total_deadline_seconds)
+        trial = trial.model_copy(update={"deadline_time": due})
     text = f"{template.drafter} is on trial (attempt {trial.attempt}): a pod is borrowed for it"
     return status.model_copy(update={"trial": trial}), (Event("Normal", "TrialStarted", text),)
 

@@ -5,15 +5,15 @@ The deadline comes first and depends on nothing that may be broken (an abort com
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus, seconds
-from specdeploy.judge import expire
+from specdeploy.judge import Settings, expire
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Ending
-from specdeploy.rollout.evidence import load, settings_of, silent, yardsticks
+from specdeploy.rollout.evidence import load, outcome_of, settings_of, silent, yardsticks
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
@@ -36,10 +36,6 @@ class Case:
     def pods(self) -> tuple[Pod, ...]:
         return self.scene.pods(self.trial.template)
 
-    @property
-    def age(self) -> float:
-        return self.scene.now - seconds(self.trial.start_time)
-
 
 Check = Callable[[Case, Spec], Ending | None]
 
@@ -47,18 +43,35 @@ Check = Callable[[Case, Spec], Ending | None]
 def out_of_time(case: Case, spec: Spec) -> Ending | None:
     """A quiet model does not hold a borrowed GPU for ever. What is proven by then waits for the end of a
     pause."""
-    if case.age < spec.trial.total_deadline_seconds:
+    if case.scene.now < deadline(case.trial, spec):
         return None
-    settings = settings_of(case.scene, case.status, spec)
+    ending = _expired(case, settings_of(case.scene, case.status, spec), deadline(case.trial, spec))
+    return None if ending.outcome is Outcome.PROMOTED and case.scene.paused else ending
+
+
+def out_of_time_unread(case: Case) -> Ending | None:
+    """The same while the spec is invalid or can't be read. Nothing is promoted then: what is proven is a
+    runner-up, and is tried again when the spec is right."""
+    due, spec = case.trial.deadline_time, case.scene.spec
+    if due is None or case.scene.now < seconds(due):
+        return None
+    length = float(case.trial.window_seconds or 60)
+    unread = Settings(window_seconds=length, compare_serving=case.trial.compared is not None)
+    known = unread if spec is None else settings_of(case.scene, case.status, spec)
+    ending = _expired(case, known, seconds(due))
+    return replace(ending, outcome=Outcome.RUNNER_UP) if ending.outcome is Outcome.PROMOTED else ending
+
+
+def deadline(trial: TrialStatus, spec: Spec) -> float:
+    """When a trial ends at the latest."""
+    return seconds(trial.start_time) + spec.trial.total_deadline_seconds
+
+
+def _expired(case: Case, settings: Settings, due: float) -> Ending:
     verdict = expire(load(case.status, case.trial, settings)[0], settings)
-    outcome = Outcome(verdict.outcome.value)
-    if outcome is Outcome.PROMOTED and case.scene.paused:
-        return None
-    text = (
-        f"{case.trial.drafter}, after {spec.trial.total_deadline_seconds} s in all "
-        f"(trial.totalDeadlineSeconds): {verdict.message}"
-    )
-    return Ending(outcome, "TotalDeadline", text, verdict.numbers)
+    total = due - seconds(case.trial.start_time)
+    text = f"{case.trial.drafter}, after {total:.0f} s in all (trial.totalDeadlineSeconds): {verdict.message}"
+    return Ending(outcome_of(verdict), "TotalDeadline", text, verdict.numbers)
 
 
 def superseded(case: Case, _: Spec) -> Ending | None:

@@ -29,8 +29,8 @@ from specdeploy.rollout.verdicts import ratio
 
 # What a trial knows from its windows.
 _EVIDENCE = (
-    "evidence", "last_window", "stalled_time", "first_window_time", "measured_seconds", "windows", "ratio",
-    "lower", "upper", "skipped", "recent", "compared",
+    "evidence", "last_window", "last_window_time", "stalled_time", "first_window_time", "measured_seconds",
+    "windows", "ratio", "lower", "upper", "skipped", "recent", "compared",
 )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
     settings = settings_of(scene, status, spec)
     before, lost = load(status, trial, settings)
     after, verdict = observe(before, window, settings)
-    if verdict is not None and scene.paused and verdict.outcome.value == Outcome.PROMOTED:
+    if verdict is not None and scene.paused and outcome_of(verdict) is Outcome.PROMOTED:
         verdict = None  # it keeps its proof and is promoted when the pause ends
     return Judged(
         _noted(trial, window, after, settings, scene.now).model_copy(
@@ -139,6 +139,7 @@ def _noted(
 ) -> TrialStatus:
     numbers = summary(after)
     raw = window_ratio(window, settings)
+    began = None if raw is None else instant(now - window.seconds)
     recent = [*(trial.recent or []), *([] if raw is None else [round(1000 * raw)])][-MAX_RECENT:]
     stalled = (trial.stalled_time or instant(now)) if silent(window) else None
     return trial.model_copy(
@@ -146,7 +147,8 @@ def _noted(
             "evidence": pack(after),
             "last_window": window.index,
             "stalled_time": stalled,
-            "first_window_time": trial.first_window_time or instant(now - window.seconds),
+            "first_window_time": trial.first_window_time or began,
+            "last_window_time": instant(now),
             "measured_seconds": int(numbers.measured_seconds),
             "windows": numbers.windows_used,
             "ratio": ratio(numbers.ratio),
@@ -159,5 +161,10 @@ def _noted(
 
 
 def _ending(verdict: Verdict, drafter: str) -> Ending:
-    outcome = Outcome(verdict.outcome.value)
-    return Ending(outcome, verdict.reason, f"{drafter}: {verdict.message}", verdict.numbers)
+    text = f"{drafter}: {verdict.message}"
+    return Ending(outcome_of(verdict), verdict.reason, text, verdict.numbers)
+
+
+def outcome_of(verdict: Verdict) -> Outcome:
+    """The resource's word for the judge's: the judge knows some of the outcomes, by the same names."""
+    return Outcome(verdict.outcome.value)

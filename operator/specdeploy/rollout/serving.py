@@ -137,19 +137,20 @@ def fall_back(scene: Scene, status: Status, why: str) -> Told:
     if found is None:
         return _serve_baseline(scene, status), (_now_serving(BASELINE, why),)
     template, verdict = found
-    serving = proven(template, verdict, scene.now)
+    named = verdict.model_copy(update={"drafter": template.drafter})
+    serving = proven(named, template.hash, scene.now)
     return status.model_copy(update={"serving": serving}), (_now_serving(template.drafter, why),)
 
 
-def proven(template: Template, verdict: Verdict, now: float) -> Serving:
-    """What serves, with the figures of the trial in which it proved itself."""
+def proven(verdict: Verdict, template: str, now: float) -> Serving:
+    """What serves as this template, with the figures of the trial in which it proved itself."""
     summary = f"{float(verdict.ratio):.2f}x" if verdict.ratio else None
     if summary and verdict.lower and verdict.upper:
         summary += f" [{float(verdict.lower):.2f},{float(verdict.upper):.2f}]"
     return Serving(
-        name=template.drafter,
-        revision=template.revision,
-        template=template.hash,
+        name=verdict.drafter,
+        revision=verdict.revision,
+        template=template,
         since=instant(now),
         speedup=verdict.ratio,
         lower=verdict.lower,

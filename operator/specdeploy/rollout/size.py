@@ -78,7 +78,8 @@ def _no_trial_picture(status: Status) -> Status:
 
 def _bare(verdict: Verdict) -> Verdict:
     """What a verdict decides by, and its outcome; without the figures that only people read."""
-    return verdict.model_copy(update={"windows": None, "upper": None, "ratio": None})
+    read_by_people = ("windows", "upper", "ratio", "first_window_time")
+    return verdict.model_copy(update=dict.fromkeys(read_by_people))
 
 
 def _bare_verdicts(status: Status) -> Status:

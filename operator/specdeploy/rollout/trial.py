@@ -7,10 +7,9 @@ from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome, TrialReason, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Serving, Status, TrialStatus, Verdict, instant, seconds
-from specdeploy.engine.revision import Template
 from specdeploy.rollout.candidates import choose
 from specdeploy.rollout.decision import Ending, Event
-from specdeploy.rollout.endings import Case, ending_of
+from specdeploy.rollout.endings import Case, deadline, ending_of, out_of_time_unread
 from specdeploy.rollout.evidence import judge_window
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.scene import Scene, wanted_counts
@@ -53,6 +52,7 @@ def _on_stage(scene: Scene, status: Status, trial: TrialStatus) -> Told:
     spec = scene.spec
     if spec is None or not scene.valid:
         return _frozen(scene, status, trial)
+    trial = trial.model_copy(update={"deadline_time": instant(deadline(trial, spec))})
     ending = ending_of(Case(scene, status, trial), spec)
     if ending is not None:
         return end(scene, status, trial, ending)
@@ -69,11 +69,8 @@ def _on_stage(scene: Scene, status: Status, trial: TrialStatus) -> Told:
 
 def _frozen(scene: Scene, status: Status, trial: TrialStatus) -> Told:
     """With an invalid spec no trial advances, but none holds its pod for ever."""
-    spec = scene.spec
-    if spec is None or scene.now - seconds(trial.start_time) < spec.trial.total_deadline_seconds:
-        return status, ()
-    text = f"{trial.drafter} was undecided at trial.totalDeadlineSeconds; the spec is invalid"
-    return end(scene, status, trial, Ending(Outcome.INCONCLUSIVE, "TotalDeadline", text))
+    ending = out_of_time_unread(Case(scene, status, trial))
+    return (status, ()) if ending is None else end(scene, status, trial, ending)
 
 
 def _count_trial(status: Status, *, before: TrialStatus, after: TrialStatus) -> Status:
@@ -134,14 +131,13 @@ def _to(trial: TrialStatus, state: TrialState, now: float) -> TrialStatus:
 
 def end(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Told:
     """Write the verdict, and set what follows in motion: promotion, or the way back by one write."""
-    template = Template(
-        drafter=trial.drafter, config=None, revision=trial.revision, shape="", hash=trial.template
+    verdict = verdict_of(trial.drafter, trial.revision, trial.attempt, ending, scene.now).model_copy(
+        update={"recent": trial.recent, "first_window_time": trial.first_window_time}
     )
-    verdict = verdict_of(template, trial.attempt, ending, scene.now, trial.recent)
     status = record(status, verdict, scene.listed)
     event = Event("Normal" if ending.outcome in _CALM else "Warning", ending.outcome.value, ending.message)
     if ending.outcome is Outcome.PROMOTED:
-        return _promote(scene, status, trial, template, verdict), (event,)
+        return _promote(scene, status, trial, verdict), (event,)
     waiting = trial.state in _WAITING
     over = None if waiting else _to(trial, TrialState.ROLLING_BACK, scene.now)
     status = status.model_copy(update={"trial": over})
@@ -150,11 +146,10 @@ def end(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Tol
     return status, (event, *followed)
 
 
-def _promote(
-    scene: Scene, status: Status, trial: TrialStatus, template: Template, verdict: Verdict
-) -> Status:
-    moved = _to(trial, TrialState.PROMOTING, scene.now).model_copy(update={"fallback": status.serving})
-    return status.model_copy(update={"serving": proven(template, verdict, scene.now), "trial": moved})
+def _promote(scene: Scene, status: Status, trial: TrialStatus, verdict: Verdict) -> Status:
+    before = status.serving.model_copy(update={"finding": None}) if status.serving else None
+    moved = _to(trial, TrialState.PROMOTING, scene.now).model_copy(update={"fallback": before})
+    return status.model_copy(update={"serving": proven(verdict, trial.template, scene.now), "trial": moved})
 
 
 def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:

@@ -61,15 +61,13 @@ def backoff(attempt: int) -> float:
     return min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(10, attempt - 1))
 
 
-def verdict_of(
-    template: Template, attempt: int, ending: Ending, now: float, recent: list[int] | None = None
-) -> Verdict:
-    """The verdict that an ending of a trial leaves behind; `recent`: its windows, as in TrialStatus."""
+def verdict_of(drafter: str, revision: str, attempt: int, ending: Ending, now: float) -> Verdict:
+    """The verdict that an ending leaves behind."""
     numbers = figures(ending)
     retry = None if ending.retry_after is None else instant(now + ending.retry_after)
     return Verdict(
-        drafter=template.drafter,
-        revision=template.revision,
+        drafter=drafter,
+        revision=revision,
         attempt=attempt,
         outcome=ending.outcome,
         reason=ending.reason,
@@ -79,7 +77,6 @@ def verdict_of(
         lower=numbers.lower,
         upper=numbers.upper,
         windows=numbers.windows,
-        recent=recent,
         render_version=RENDER_VERSION if ending.outcome in _RENDERER_MATTERS else None,
         message=ending.message[:LONGEST_SENTENCE],
     )
@@ -110,8 +107,8 @@ def bounded(verdicts: Sequence[Verdict], listed: set[str]) -> list[Verdict]:
 
 def _aged(verdict: Verdict, age: int) -> Verdict:
     """A verdict with `age` newer ones before it."""
-    if age >= MAX_SENTENCES and verdict.message is not None:
-        verdict = verdict.model_copy(update={"message": None})
+    if age >= MAX_SENTENCES and (verdict.message or verdict.first_window_time) is not None:
+        verdict = verdict.model_copy(update={"message": None, "first_window_time": None})
     if age >= MAX_PICTURES and verdict.recent is not None:
         verdict = verdict.model_copy(update={"recent": None})
     return verdict

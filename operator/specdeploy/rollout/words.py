@@ -5,12 +5,14 @@ from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
+from specdeploy.judge import ADVICE, Reason, summary
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.conditions import lost_pods, obstacle
-from specdeploy.rollout.evidence import settings_of
+from specdeploy.rollout.evidence import load, settings_of
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
 
 _LONGEST = 1000
+_QUIET_WINDOWS = 3
 
 
 def describe(scene: Scene, status: Status) -> Status:
@@ -86,7 +88,9 @@ def _trial(scene: Scene, status: Status) -> str:
     if trial.state is TrialState.WARMING_UP:
         until = seconds(trial.ready_time or trial.start_time) + spec.trial.warmup
         text = f"{trial.drafter} warms up; its speed counts from {instant(until)} on, a disaster at once."
-        return text if trial.reason is None else f"{text} {trial.reason}: its pod is not ready."
+        if trial.reason is not None:
+            return f"{text} {trial.reason}: its pod is not ready."
+        return text + _last_window(scene, status, spec, trial)
     texts = {
         TrialState.STARTING: "is given a borrowed pod; its engine starts",
         TrialState.PROMOTING: "takes over, pod by pod",
@@ -121,7 +125,25 @@ def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> 
     left = max(0, spec.trial.deadline_seconds - trial.measured_seconds)
     if scene.paused:
         return f"{text}; paused: if proven it is promoted when the pause ends."
-    return f"{text}; promoted from window {needed} on if proven, undecided at most {left} s more."
+    text += f"; promoted from window {needed} on if proven, undecided at most {left} s more."
+    return text if trial.reason else text + _last_window(scene, status, spec, trial)
+
+
+def quiet_from(trial: TrialStatus, spec: Spec) -> float:
+    """When a trial without a further window is said to wait for traffic: windows that hold too little are
+    made longer before they are judged. Seconds since the epoch."""
+    since = trial.last_window_time or trial.ready_time or trial.start_time
+    return seconds(since) + _QUIET_WINDOWS * spec.trial.window_seconds
+
+
+def _last_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
+    """Why the newest window did not count, and what to do about it; nothing where it did."""
+    if scene.valid and scene.now >= quiet_from(trial, spec):
+        return f" No window since {trial.last_window_time or trial.ready_time}: waiting for traffic."
+    reason = summary(load(status, trial, settings_of(scene, status, spec))[0]).last_skipped
+    if reason is None or (reason is Reason.WARMING_UP and trial.state is TrialState.WARMING_UP):
+        return ""
+    return f" Last window: {reason.value} ({ADVICE[reason]})."
 
 
 def _idle(status: Status) -> str:
