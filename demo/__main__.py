@@ -4,6 +4,7 @@ import argparse
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -85,18 +86,26 @@ def _report(place: Place, engine: str, seen: dict[str, Any], summary: dict[str, 
     )
     verdicts = {v["drafter"]: v for v in seen["status"]["verdicts"]}
     outcomes = {name: verdict["outcome"] for name, verdict in verdicts.items()}
-    windows = len(verdicts.get(LOSERS[engine], {}).get("recent") or [])
-    say(f"{LOSERS[engine]} was off traffic after {windows} measured windows")
+    windows = windows_until_verdict(verdicts.get(LOSERS[engine], {}), seen["spec"])
+    say(f"{LOSERS[engine]} was off traffic {windows:.1f} windows after its measurement began")
     good = (
         outcomes.get(LOSERS[engine]) in ("Disaster", "Slower")
         and outcomes.get(WINNERS[engine]) == "Promoted"
         and seen["status"]["serving"]["name"] == WINNERS[engine]
         and summary["failed"] == 0
-        and 0 < windows <= MOST_WINDOWS
+        and 0 < round(windows) <= MOST_WINDOWS  # instants are whole seconds
     )
     _look_further(place)
     say("as it should be" if good else f"NOT as it should be: {outcomes}, {summary['failures']}")
     return 0 if good else 1
+
+
+def windows_until_verdict(verdict: dict[str, Any], spec: dict[str, Any]) -> float:
+    """Windows from the beginning of measurement (both arms measured) to the verdict; 0 if it never began."""
+    if not verdict.get("firstWindowTime"):
+        return 0.0
+    begun, ended = (datetime.fromisoformat(verdict[key]) for key in ("firstWindowTime", "time"))
+    return (ended - begun).total_seconds() / float(spec["trial"]["windowSeconds"])
 
 
 def _specdeploy(place: Place, *words: str) -> None:

@@ -7,7 +7,7 @@ from string import Template
 import pytest
 import yaml
 
-from demo.__main__ import LOADS, LOSERS, WINNERS
+from demo.__main__ import LOADS, LOSERS, WINNERS, windows_until_verdict
 from demo.install import VLLM_ARGS
 from demo.watch import line_of
 from specdeploy.api.findings import read_spec
@@ -43,3 +43,10 @@ def test_a_line_has_the_columns_in_order() -> None:
     }
     assert line_of(status).split() == ["3/4", "baseline", "dflash", "Measuring", "3/30", "1.00x", "Serving"]
     assert line_of({}) == ""
+
+
+def test_windows_are_counted_from_the_beginning_of_measurement_to_the_verdict() -> None:
+    spec = {"trial": {"windowSeconds": 5}}
+    verdict = {"firstWindowTime": "2026-01-01T00:00:00Z", "time": "2026-01-01T00:00:12Z"}
+    assert windows_until_verdict(verdict, spec) == pytest.approx(2.4)
+    assert windows_until_verdict({"time": "2026-01-01T00:00:12Z"}, spec) == 0.0
