@@ -377,6 +377,17 @@ def test_an_edited_arm_that_does_not_serve_is_made_anew_by_a_new_attempt(name: s
     assert world.settle().verdicts()["eagle"] == "RunnerUp"
 
 
+def test_a_retry_makes_nothing_from_a_spec_that_is_wrong() -> None:
+    world = served()
+    world.edit_deployment("dflash")
+    before = set(world.deployments)
+    world.change(engine={"args": ["--port=1"]})
+    world.annotate("retry")
+    world.run(60)
+    assert set(world.deployments) == before
+    assert not any("ArmRemade" in event for event in world.events)
+
+
 def test_a_retry_moves_nothing_where_nothing_was_edited() -> None:
     world = served()
     before = set(world.deployments)

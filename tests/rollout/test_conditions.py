@@ -192,8 +192,11 @@ def test_ready_does_not_depend_on_a_trial_at_any_moment_of_a_rollout(borrowed: i
         (lambda: on_trial("WarmingUp"), "its speed counts from 2027-01-15T08:"),
         (lambda: on_trial("Measuring").run(150), "promoted from window 30 on if proven, undecided at most "),
         (lambda: on_trial("Promoting"), "eagle takes over, pod by pod."),
-        (lambda: stuck_promotion(quota=QUOTA), "pod by pod; it waits: pods of Deployment gemma-eagle-"),
-        (stuck_promotion, "pod by pod; it waits: pod gemma-eagle-"),
+        (
+            lambda: stuck_promotion(quota=QUOTA),
+            "eagle takes over, pod by pod. Held up: pods of Deployment gemma-eagle-",
+        ),
+        (stuck_promotion, "eagle takes over, pod by pod. Held up: pod gemma-eagle-"),
         (lost, "No trial: eagle is tried again at 2027-01-15T08:"),
         (lambda: fresh(replicas=1).run(60), "a trial needs 2 replicas (there are 1); scale up."),
         (lambda: served().change(engine=7).run(10), "InvalidSpec: spec.engine"),

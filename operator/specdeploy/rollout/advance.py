@@ -6,12 +6,10 @@ before everything that may be broken.
 
 from collections.abc import Sequence
 
-from specdeploy.api.findings import Finding
 from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, seconds
-from specdeploy.engine.revision import Template
 from specdeploy.rollout.conditions import LOST_SECONDS, with_conditions
 from specdeploy.rollout.decision import Ending, Event, Step
 from specdeploy.rollout.endings import CAPACITY_SECONDS
@@ -84,24 +82,21 @@ def _note_invalid(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...
     """A verdict Invalid for each drafter that can't run as written; told once."""
     events: list[Event] = []
     for name, findings in view.drafters.items():
-        template = view.drafter(name) or Template(name, None, UNREADABLE, shape="", hash="")
-        trial = status.trial
-        if trial is not None and (trial.drafter, trial.revision) == (template.drafter, template.revision):
+        template, text = view.drafter(name), f"{name}: {findings[0]}"
+        revision = template.revision if template is not None else UNREADABLE
+        if _has_a_role(status, name, revision) or _already_said(status, name, revision, text):
             continue
-        if _serves(status, template):
-            continue
-        if _already_said(status, template, findings):
-            continue
-        text = f"{name}: {findings[0]}"
         ending = Ending(Outcome.INVALID, INVALID_DRAFTER, text)
-        status = record(status, verdict_of(name, template.revision, 1, ending, view.now), view.listed)
+        status = record(status, verdict_of(name, revision, 1, ending, view.now), view.listed)
         events.append(Event("Warning", Outcome.INVALID.value, text))
     return _forget_mended(view, status), tuple(events)
 
 
-def _serves(status: Status, template: Template) -> bool:
-    serving = status.serving
-    return serving is not None and (serving.name, serving.revision) == (template.drafter, template.revision)
+def _has_a_role(status: Status, name: str, revision: str) -> bool:
+    """On trial (the trial's own checks end it) or serving (it is told, and serves on)."""
+    trial, serving = status.trial, status.serving
+    roles = {(trial.drafter, trial.revision)} if trial is not None else set()
+    return (name, revision) in roles | ({(serving.name, serving.revision)} if serving is not None else set())
 
 
 def _note_serving(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
@@ -121,11 +116,10 @@ def _note_serving(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...
     return status, () if finding is None else (Event("Warning", "ServingInvalid", text),)
 
 
-def _already_said(status: Status, template: Template, findings: tuple[Finding, ...]) -> bool:
-    text = f"{template.drafter}: {findings[0]}"
+def _already_said(status: Status, name: str, revision: str, text: str) -> bool:
     return any(
-        v.drafter == template.drafter
-        and v.revision == template.revision
+        v.drafter == name
+        and v.revision == revision
         and v.reason == INVALID_DRAFTER
         and v.message in (None, text[:LONGEST_SENTENCE])
         for v in status.verdicts or []

@@ -56,7 +56,10 @@ def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> Told:
 
 
 def remake_edited(scene: Scene, status: Status) -> Told:
-    """Give the edited arms that have a role a new name: pods move to it one by one, as to a new shape."""
+    """Give the edited arms that have a role a new name: pods move to it one by one, as to a new shape.
+    Nothing is made from an invalid spec."""
+    if not scene.valid:
+        return status, ()
     serving, arm, engine = status.serving, status.baseline, status.engine or EngineStatus(image=None)
     edited = {d.template: d for d in scene.ours if d.edited and scene.wanted(d.template) is not None}
     found = {s.template for s in (serving, arm) if s is not None and s.template in edited}

@@ -66,6 +66,8 @@ def sentence(scene: Scene, status: Status) -> str:
         parts.append(f"{ready.reason}: {ready.message}.")
     parts.append(_serving(status))
     parts.append(_trial(scene, status) or _idle(status))
+    if ready is not None and ready.status == "True":
+        parts.append(_held_up(scene, status))
     return " ".join(part for part in parts if part)
 
 
@@ -77,6 +79,13 @@ def _serving(status: Status) -> str:
         return "The baseline serves."
     text = f"{serving.name} serves at {serving.summary or 'unknown speed'} of the baseline."
     return text if serving.finding is None else f"{text} A check refuses it now: {serving.finding}."
+
+
+def _held_up(scene: Scene, status: Status) -> str:
+    """What keeps a rollout from going on; where Ready is not True it says so itself."""
+    moves = status.condition(Kind.PROGRESSING)
+    stuck = obstacle(scene, status) if moves is not None and moves.status == "True" else None
+    return "" if stuck is None else f"Held up: {stuck}."
 
 
 def _trial(scene: Scene, status: Status) -> str:
@@ -100,9 +109,6 @@ def _trial(scene: Scene, status: Status) -> str:
     }
     held = status.condition(Kind.TRIALING)
     why = f" ({trial.reason})" if trial.reason else ""
-    if trial.state is TrialState.PROMOTING:
-        stuck = obstacle(scene, status)
-        why = "" if stuck is None else f"; it waits: {stuck}"
     if trial.state is TrialState.WAITING_FOR_CAPACITY and held is not None:
         why = f": {_advice(scene, status)}"
     return f"{trial.drafter} {texts[trial.state]}{why}."
