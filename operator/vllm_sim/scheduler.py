@@ -89,10 +89,10 @@ class Scheduler:
             self._set_thresholds(request)
 
     def advance(self, now: float) -> None:
-        """Simulate every step that ends by `now`."""
-        while (
-            not self.stopped and self._begin_step() and self._step_ends is not None and self._step_ends <= now
-        ):
+        """Simulate every step that ends by `now`. Gauges are the engine's own: they freeze when it hangs."""
+        if self.stopped:
+            return
+        while self._begin_step() and self._step_ends is not None and self._step_ends <= now:
             self._finish_step(self._step_ends)
         self._update_gauges()
 

@@ -145,6 +145,18 @@ def test_a_request_whose_client_left_is_in_the_token_counters_only():
     assert (stats.ttft.count, stats.generation_tokens > 10) == (1, True)
 
 
+def test_the_gauges_of_an_engine_that_hangs_stay_as_they_were_when_its_clients_leave():
+    scheduler = engine(Knobs())
+    gone = request(output=1000)
+    scheduler.submit(gone)
+    scheduler.advance(1)
+    assert scheduler.stats.running == 1
+    scheduler.stopped = True
+    scheduler.abort(gone)
+    scheduler.advance(60)
+    assert scheduler.stats.running == 1
+
+
 def test_an_engine_that_hangs_makes_no_step_and_does_not_catch_up_later():
     scheduler = engine(Knobs())
     scheduler.submit(request(output=1000))
