@@ -13,7 +13,7 @@ from specdeploy.api.status import Status, TrialStatus, seconds
 from specdeploy.judge import Settings, expire
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Ending
-from specdeploy.rollout.evidence import load, outcome_of, settings_of, silent, yardsticks
+from specdeploy.rollout.evidence import held, load, outcome_of, settings_of, silent, yardsticks
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
@@ -22,6 +22,8 @@ from specdeploy.rollout.verdicts import INVALID_DRAFTER, backoff
 # How long the trial's pod may find no room, once what it borrowed is gone.
 CAPACITY_SECONDS = 120.0
 STALL_SECONDS = 60.0
+# A pass comes some moments after its window's end, and not always the same: two windows of 60 s are a stall.
+_PASS_JITTER = 5.0
 
 
 @dataclass(frozen=True)
@@ -143,10 +145,10 @@ def stalled(case: Case, _: Spec) -> Ending | None:
     """Requests run, no token comes, and /health says 200: so at the end of one window and, with no token
     in between, at the end of a later one."""
     since, pod = case.trial.stalled_time, silent(case.scene.seen.window)
-    if since is None or pod is None or case.scene.now - seconds(since) < STALL_SECONDS:
+    if since is None or pod is None or case.scene.now - seconds(since) < STALL_SECONDS - _PASS_JITTER:
         return None
     text = (
-        f"{case.trial.drafter}: {pod.requests_running:.0f} requests ran for "
+        f"{case.trial.drafter}: {held(pod):.0f} requests were held for "
         f"{case.scene.now - seconds(since):.0f} s without a token (pod {pod.pod}), although it calls itself "
         "healthy"
     )

@@ -131,7 +131,12 @@ def _of_one_length(trial: TrialStatus, spec: Spec) -> tuple[TrialStatus, tuple[E
 def silent(window: Window | None) -> PodWindow | None:
     """A pod of the trial that gave no token in a window and held requests at its end."""
     pods = window.arms.get(TRIAL, ()) if window else ()
-    return next((p for p in pods if (p.requests_running or 0) > 0 and p.generation_tokens == 0), None)
+    return next((p for p in pods if held(p) > 0 and p.generation_tokens == 0), None)
+
+
+def held(pod: PodWindow) -> float:
+    """Requests that a pod has taken and not answered."""
+    return (pod.requests_running or 0.0) + (pod.requests_waiting or 0.0)
 
 
 def _noted(
