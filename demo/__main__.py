@@ -62,7 +62,7 @@ def demo(engine: str, context: str | None) -> int:
     watcher.until(_answers, seconds=700, what="a ready pod")
     say("the first pods are ready; clients start")
     traffic.start(place, **LOADS[engine])
-    watcher.until(_judged, seconds=1500, what="a verdict on every drafter")
+    watcher.until(_judged, seconds=2200, what="a verdict on every drafter")
     summary = traffic.stop(place)
     return _report(place, engine, watcher.seen, summary)
 

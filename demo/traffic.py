@@ -7,7 +7,7 @@ from demo.install import NAME, NAMESPACE, POD
 from demo.place import Place
 from demo.shell import DemoError
 
-LONGEST_SECONDS = 1800
+LONGEST_SECONDS = 2400
 
 
 def start(place: Place, *, model: str, concurrency: int, max_tokens: int, prompts: str) -> None:
