@@ -69,10 +69,13 @@ def _refuse_a_rival(place: Place) -> None:
 
 
 def _crd_of_another(place: Place) -> bool:
-    path = "jsonpath={.metadata.annotations.meta\\.helm\\.sh/release-name}"
-    answer = place.kubectl("get", "crd", "specdeployments.specdeploy.dev", "-o", path, check=False)
-    exists = place.kubectl("get", "crd", "specdeployments.specdeploy.dev", "-o", "name", check=False)
-    return bool(exists.strip()) and answer.strip() != RELEASE
+    """Whether the CRD is there and another release, or nobody's helm, has brought it."""
+    name = "specdeployments.specdeploy.dev"
+    answer = place.kubectl("get", "crd", name, "--ignore-not-found", "-o", "json")
+    if not answer.strip():
+        return False
+    annotations = json.loads(answer)["metadata"].get("annotations") or {}
+    return annotations.get("meta.helm.sh/release-name") != RELEASE
 
 
 def remove(place: Place) -> None:

@@ -106,9 +106,7 @@ def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
     if verdict is not None and scene.paused and outcome_of(verdict) is Outcome.PROMOTED:
         verdict = None  # it keeps its proof and is promoted when the pause ends
     return Judged(
-        _noted(trial, window, after, settings, scene.now).model_copy(
-            update={"compared": compared(status, settings)}
-        ),
+        _noted(trial, window, after, settings, compared(status, settings), scene.now),
         None if verdict is None else _ending(verdict, trial.drafter),
         (*restarted, *(() if lost is None else (lost,))),
     )
@@ -140,7 +138,12 @@ def held(pod: PodWindow) -> float:
 
 
 def _noted(
-    trial: TrialStatus, window: Window, after: TrialState, settings: Settings, now: float
+    trial: TrialStatus,
+    window: Window,
+    after: TrialState,
+    settings: Settings,
+    against: str | None,
+    now: float,
 ) -> TrialStatus:
     numbers = summary(after)
     raw = window_ratio(window, settings)
@@ -150,6 +153,7 @@ def _noted(
     return trial.model_copy(
         update={
             "evidence": pack(after),
+            "compared": against,
             "last_window": window.index,
             "stalled_time": stalled,
             "first_window_time": trial.first_window_time or began,
