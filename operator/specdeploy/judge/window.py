@@ -49,6 +49,12 @@ class PodWindow:
     `first_tokens` is the time-to-first-token count and `itl_seconds` the inter-token-latency sum of vLLM.
     What is optional is None when unknown. `ready_seconds` (time since Ready) and `finished_since_ready`
     (requests) are the values at the window's end; `restarts` counts container restarts inside the window.
+
+    `ttft_seconds` is the time-to-first-token sum. Of the requests that finished inside the window,
+    `finished_tokens` are the tokens they got in all, `max_tokens` the sum of what they had asked for at most,
+    `aborted_requests` and `errored_requests` those that ended so. `client_errors` (4xx) and `server_errors`
+    (5xx) are among `http_requests`. `prefix_queries` and `prefix_hits` are tokens looked up in the prefix
+    cache. `kv_tokens` (room of the KV cache) and `max_model_len` are properties of the engine.
     """
 
     pod: str
@@ -65,6 +71,21 @@ class PodWindow:
     draft_tokens: float | None = None
     accepted_tokens: float | None = None
     engines: int = 1
+    prompt_tokens: float | None = None
+    ttft_seconds: float | None = None
+    finished_requests: float | None = None
+    finished_tokens: float | None = None
+    max_tokens: float | None = None
+    aborted_requests: float | None = None
+    errored_requests: float | None = None
+    http_requests: float | None = None
+    client_errors: float | None = None
+    server_errors: float | None = None
+    preemptions: float | None = None
+    prefix_queries: float | None = None
+    prefix_hits: float | None = None
+    kv_tokens: float | None = None
+    max_model_len: float | None = None
 
     @property
     def decode_tokens(self) -> float:
