@@ -1,0 +1,1 @@
+"""Recorded windows, judged without a cluster: JSON Lines in, one verdict a trial out."""
