@@ -1,7 +1,8 @@
-"""The state of a trial as a short text for the resource's status, and back, bit for bit.
+"""A state as a short text for the resource's status, and back, bit for bit.
 
-All numbers in their fixed order as little-endian float64, after a version, in base64. The version changes
-with the order or the meaning of any number.
+All numbers of nested tuples in their fixed order as little-endian float64, after a version, in base64. The
+version changes with the order or the meaning of any number. pack() and unpack() are for a trial; what else
+the judge remembers uses pack_tuple() and unpack_tuple() with its own version.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import binascii
 import math
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, start
@@ -21,23 +22,41 @@ LARGEST = 1e19
 
 _TEMPLATE = start(Settings())
 
+Packed = TypeVar("Packed", bound=tuple[Any, ...])
+
 
 class UnknownVersion(ValueError):  # noqa: N818
-    """The state was written by another version of the judge: the trial must start again."""
+    """The state was written by another version of the judge: what it was for must start again."""
 
 
 class MalformedState(ValueError):  # noqa: N818
-    """The text is no state of a trial."""
+    """The text is no state of this kind."""
 
 
 def pack(state: TrialState) -> str:
-    """The state as ASCII text, always of the same length, under 2 KB."""
-    numbers = [float(VERSION), *_numbers(state)]
-    return base64.b64encode(struct.pack(f"<{len(numbers)}d", *numbers)).decode("ascii")
+    """The state of a trial as ASCII text, always of the same length, under 3 KB."""
+    return pack_tuple(VERSION, state)
 
 
 def unpack(text: str) -> TrialState:
     """The state that `pack` gave. Raises UnknownVersion or MalformedState, nothing else."""
+    state = unpack_tuple(VERSION, _TEMPLATE, text)
+    _check(state)
+    return state
+
+
+def pack_tuple(version: int, value: tuple[Any, ...]) -> str:
+    """Nested tuples (NamedTuples, too) of floats and ints as ASCII text; 32 characters for 3 numbers."""
+    numbers = [float(version), *_numbers(value)]
+    return base64.b64encode(struct.pack(f"<{len(numbers)}d", *numbers)).decode("ascii")
+
+
+def unpack_tuple(version: int, like: Packed, text: str) -> Packed:
+    """What `pack_tuple` gave, in the shape and the types of `like`: ints where `like` has ints.
+
+    Raises UnknownVersion, or MalformedState for a text of another shape and for numbers that are not finite
+    or beyond 1e19. Whether the numbers make sense together is for the caller to check.
+    """
     try:
         raw = base64.b64decode(text, validate=True)
         numbers = struct.unpack(f"<{len(raw) // 8}d", raw)
@@ -45,18 +64,17 @@ def unpack(text: str) -> TrialState:
         raise MalformedState(f"not a packed state: {error}") from None
     if not numbers:
         raise MalformedState("an empty state")
-    if numbers[0] != VERSION:
-        raise UnknownVersion(f"state version {numbers[0]:g}, this judge reads {VERSION}")
+    if numbers[0] != version:
+        raise UnknownVersion(f"state version {numbers[0]:g}, this judge reads {version}")
     if not all(math.isfinite(number) and abs(number) <= LARGEST for number in numbers):
         raise MalformedState("a number of the state is out of range")
     rest = iter(numbers[1:])
     try:
-        state: TrialState = _shaped(_TEMPLATE, rest)
+        state: Packed = _shaped(like, rest)
     except StopIteration:
         raise MalformedState("the state is too short") from None
     if next(rest, None) is not None:
         raise MalformedState("the state is too long")
-    _check(state)
     return state
 
 
