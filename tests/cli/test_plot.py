@@ -35,13 +35,13 @@ TRIAL = {
 def test_a_picture_has_a_dot_for_each_window_of_each_trial() -> None:
     text = svg("demo", panels(Status.model_validate({"trial": TRIAL, "verdicts": [VERDICT]})))
     root = ET.fromstring(text)
-    dots = [e for e in root.iter() if e.tag.endswith("circle")]
+    dots = [e for e in root.iter() if e.get("class") == "window"]
     assert len(dots) == len(TRIAL["recent"]) + len(VERDICT["recent"])
 
 
 def test_a_faster_window_is_drawn_higher() -> None:
     text = svg("demo", panels(Status.model_validate({"trial": TRIAL})))
-    heights = [float(y) for y in re.findall(r'<circle[^>]* cy="([0-9.]+)"', text)]
+    heights = [float(y) for y in re.findall(r'<circle class="window"[^>]* cy="([0-9.]+)"', text)]
     assert heights == sorted(heights, reverse=True)
 
 

@@ -23,7 +23,7 @@ from specdeploy.cli.svg import (
     text,
 )
 
-_WIDTH, _HEIGHT, _HEAD = 860, 290, 40
+_WIDTH, _HEIGHT, _HEAD = 880, 290, 40
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 640, 58, 250
 _INTERVAL = 700
 _FEWEST_PLACES = 30  # two windows are not spread over the whole width
@@ -141,7 +141,8 @@ def _windows(panel: Panel, axis: _Axis) -> str:
     means = [math.exp(total / (i + 1)) for i, total in enumerate(sums)]
     parts = [path([(x, axis.y(m)) for x, m in zip(places, means, strict=True)], ink=panel.colour, width=1.2)]
     parts += [
-        dot(x, axis.y(r), fill=panel.colour, radius=3.5) for x, r in zip(places, panel.ratios, strict=True)
+        dot(x, axis.y(r), fill=panel.colour, radius=3.5, kind="window")
+        for x, r in zip(places, panel.ratios, strict=True)
     ]
     count = len(panel.ratios)
     label = (

@@ -57,9 +57,10 @@ def area(x: float, y: float, width: float, height: float, *, fill: str, opacity:
     )
 
 
-def dot(x: float, y: float, *, fill: str, radius: float = 4) -> str:
-    """A filled circle."""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}"/>'
+def dot(x: float, y: float, *, fill: str, radius: float = 4, kind: str = "") -> str:
+    """A filled circle; `kind` is its class, for whoever reads the file."""
+    named = f' class="{kind}"' if kind else ""
+    return f'<circle{named} cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}"/>'
 
 
 def path(points: list[tuple[float, float]], *, ink: str, width: float = 2) -> str:
