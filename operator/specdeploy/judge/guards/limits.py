@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
+def _require(holds: bool, name: str, value: object) -> None:
+    if not holds:
+        raise ValueError(f"{name} is out of range: {value}")
+
+
 class Guard(StrEnum):
     """The guards, in the order in which they are asked; the word is the cause of the veto."""
 
@@ -21,7 +26,7 @@ class Guard(StrEnum):
     ERRORED_REQUESTS = "ErroredRequests"
     ABORTED_REQUESTS = "AbortedRequests"
     PREEMPTIONS = "Preemptions"
-    TIME_TO_FIRST_TOKEN = "TimeToFirstToken"
+    TIME_TO_FIRST_TOKEN = "TimeToFirstToken"  # noqa: S105 - no password
     PREFIX_HITS = "PrefixHits"
     OUTPUT_LENGTH = "OutputLength"
 
@@ -97,8 +102,3 @@ class Limits:
         _require(hits is None or 0 <= hits <= 1, "prefix_hits", hits)
         _require(length is None or 0 < length < math.inf, "output_length", length)
         _require(0 <= warmup < math.inf, "warmup_seconds", warmup)
-
-
-def _require(holds: bool, name: str, value: object) -> None:
-    if not holds:
-        raise ValueError(f"{name} is out of range: {value}")
