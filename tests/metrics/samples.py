@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from specdeploy.metrics.exposition import Counters, EngineCounters
+from specdeploy.metrics.counters import Counters, EngineCounters, HttpCounters
 from specdeploy.metrics.sample import Sample
 
 PLAIN = EngineCounters(
@@ -11,8 +11,16 @@ PLAIN = EngineCounters(
     itl_seconds=200.0,
     itl_count=9_900,
     prompt_tokens=5_000,
+    ttft_seconds=20.0,
     finished_requests=90,
+    aborted_requests=0,
+    errored_requests=0,
+    finished_tokens=9_000,
+    max_tokens=18_000,
     preemptions=0,
+    prefix_queries=5_000,
+    prefix_hits=1_000,
+    kv_tokens=32_768,
     requests_running=4,
     requests_waiting=1,
 )
@@ -26,9 +34,14 @@ SPECULATING = replace(
 )
 
 
-def sample(time: float, *engines: EngineCounters, process_start: float | None = 1000.0) -> Sample:
+def sample(
+    time: float,
+    *engines: EngineCounters,
+    process_start: float | None = 1000.0,
+    http: HttpCounters | None = None,
+) -> Sample:
     labelled = {str(label): engine for label, engine in enumerate(engines)}
-    return Sample(Counters(labelled, process_start), time)
+    return Sample(Counters(labelled, process_start, http), time)
 
 
 def busy(

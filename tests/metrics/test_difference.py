@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specdeploy.judge import PodWindow, Reason
+from specdeploy.metrics.counters import EngineCounters, HttpCounters
 from specdeploy.metrics.difference import Gap, difference
-from specdeploy.metrics.exposition import EngineCounters
-from specdeploy.metrics.sample import Sample
 from tests.metrics.samples import PLAIN, SPECULATING, busy, sample
 
 
@@ -21,8 +20,16 @@ def test_counters_are_subtracted_and_gauges_are_those_of_the_end() -> None:
         first_tokens=200,
         itl_seconds=500.0,
         itl_count=7_000,
+        ttft_seconds=45.0,
         prompt_tokens=5_600,
         finished_requests=95,
+        aborted_requests=2,
+        errored_requests=1,
+        finished_tokens=9_700,
+        max_tokens=20_000,
+        preemptions=3,
+        prefix_queries=5_600,
+        prefix_hits=1_150,
         drafts=7_000,
         draft_tokens=21_000,
         accepted_tokens=9_000,
@@ -30,8 +37,14 @@ def test_counters_are_subtracted_and_gauges_are_those_of_the_end() -> None:
         requests_running=6,
         requests_waiting=0,
     )
+    http = (HttpCounters(requests=50, client_errors=4), HttpCounters(requests=60, client_errors=5))
 
-    window = difference(sample(10.0, SPECULATING), sample(70.0, after), pod="p", ready_seconds=400.0)
+    window = difference(
+        sample(10.0, SPECULATING, http=http[0]),
+        replace(sample(70.0, after, http=http[1]), max_model_len=8_192),
+        pod="p",
+        ready_seconds=400.0,
+    )
 
     assert window == PodWindow(
         pod="p",
@@ -47,6 +60,21 @@ def test_counters_are_subtracted_and_gauges_are_those_of_the_end() -> None:
         drafts=3_000,
         draft_tokens=9_000,
         accepted_tokens=3_000,
+        prompt_tokens=600,
+        ttft_seconds=25.0,
+        finished_requests=5,
+        finished_tokens=700,
+        max_tokens=2_000,
+        aborted_requests=2,
+        errored_requests=1,
+        http_requests=10,
+        client_errors=1,
+        server_errors=0,
+        preemptions=3,
+        prefix_queries=600,
+        prefix_hits=150,
+        kv_tokens=32_768,
+        max_model_len=8_192,
     )
 
 
@@ -56,12 +84,50 @@ def test_what_a_pod_does_not_count_stays_unknown() -> None:
     window = difference(sample(0.0, bare), sample(60.0, bare), pod="p")
 
     assert isinstance(window, PodWindow)
-    unknown = (
-        window.drafts,
-        window.requests_waiting,
-        window.ready_seconds,
-    )
-    assert unknown == (None,) * 3
+    told = {"pod", "seconds", "generation_tokens", "first_tokens", "itl_seconds", "restarts", "engines"}
+    assert {name for name in PodWindow.__slots__ if getattr(window, name) is not None} == told
+
+
+@pytest.mark.parametrize("name", ["aborted_requests", "errored_requests", "preemptions", "prefix_hits"])
+def test_a_count_of_events_that_appears_rose_from_0(name: str) -> None:
+    before, after = replace(PLAIN, **{name: None}), replace(PLAIN, **{name: 7.0})
+
+    window = difference(sample(0.0, before, PLAIN), sample(60.0, after, PLAIN), pod="p")
+
+    assert isinstance(window, PodWindow)
+    assert getattr(window, name) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rise"),
+    [
+        (None, None, (None, None, None)),
+        (None, HttpCounters(requests=5, client_errors=2), (5, 2, 0)),
+        (HttpCounters(requests=5), HttpCounters(requests=9, server_errors=3), (4, 0, 3)),
+        (HttpCounters(requests=5), HttpCounters(requests=5), (0, 0, 0)),
+    ],
+)
+def test_http_answers_seen_for_the_first_time_rose_from_0(
+    before: HttpCounters | None,
+    after: HttpCounters | None,
+    rise: tuple[float | None, float | None, float | None],
+) -> None:
+    window = difference(sample(0.0, PLAIN, http=before), sample(60.0, PLAIN, http=after), pod="p")
+
+    assert isinstance(window, PodWindow)
+    assert (window.http_requests, window.client_errors, window.server_errors) == rise
+
+
+@pytest.mark.parametrize(("second", "room"), [(10_000.0, 42_768), (None, None)])
+def test_the_room_of_a_pod_is_that_of_all_its_engines_or_unknown(
+    second: float | None, room: float | None
+) -> None:
+    engines = (PLAIN, replace(PLAIN, kv_tokens=second))
+
+    window = difference(sample(0.0, *engines), sample(60.0, *engines), pod="p")
+
+    assert isinstance(window, PodWindow)
+    assert window.kv_tokens == room
 
 
 def test_the_engines_of_a_pod_are_summed() -> None:
@@ -94,6 +160,12 @@ GAPS = {
         sample(60.0, replace(LATER, accepted_by_position=(3_000.0, 1_999.0, 1_000.0))),
         Reason.POD_RESTARTED,
     ),
+    "fewer HTTP answers": (sample(60.0, LATER, http=HttpCounters(requests=9)), Reason.POD_RESTARTED),
+    "HTTP answers that vanished": (sample(60.0, LATER), Reason.POD_RESTARTED),
+    "HTTP answers without a number": (
+        sample(60.0, LATER, http=HttpCounters(requests=math.nan)),
+        Reason.BAD_NUMBERS,
+    ),
     "another process": (sample(60.0, LATER, process_start=1001.0), Reason.POD_RESTARTED),
     "a counter that vanished": (sample(60.0, replace(LATER, drafts=None)), Reason.POD_RESTARTED),
     "a position that vanished": (
@@ -115,9 +187,12 @@ GAPS = {
 }
 
 
-@pytest.mark.parametrize(("after", "reason"), GAPS.values(), ids=GAPS)
-def test_two_samples_that_do_not_belong_together_are_a_gap(after: Sample, reason: Reason) -> None:
-    gap = difference(sample(0.0, SPECULATING), after, pod="p")
+@pytest.mark.parametrize("what", GAPS)
+def test_two_samples_that_do_not_belong_together_are_a_gap(what: str) -> None:
+    after, reason = GAPS[what]
+    before = sample(0.0, SPECULATING, http=HttpCounters(requests=10) if "HTTP" in what else None)
+
+    gap = difference(before, after, pod="p")
 
     assert isinstance(gap, Gap)
     assert gap.reason is reason

@@ -12,10 +12,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
+from specdeploy.metrics.counters import EngineCounters, HttpCounters
 from specdeploy.metrics.exposition import (
     MAX_LINE_CHARS,
     MAX_PICKED_CHARS,
-    EngineCounters,
     GarbageError,
     NotVllmError,
     SeriesMissingError,
@@ -70,18 +70,98 @@ def test_series_whose_names_only_begin_like_ours_are_not_picked() -> None:
     assert parse(page(decoys, engine_lines(ENGINE))) == parse(page(engine_lines(ENGINE)))
 
 
-def test_finish_reasons_are_summed_and_positions_are_kept_in_order() -> None:
-    reasons = "".join(
-        f'vllm:request_success_total{{engine="0",finished_reason="{reason}"}} {count}\n'
-        for reason, count in {"stop": 3, "length": 4, "abort": 1}.items()
+def reasons(**counts: int) -> str:
+    line = 'vllm:request_success_total{{engine="0",finished_reason="{}"}} {}\n'
+    return "".join(line.format(reason, count) for reason, count in counts.items())
+
+
+@pytest.mark.parametrize(
+    ("ended", "finished", "aborted", "errored"),
+    [
+        ({"stop": 3, "length": 4, "abort": 1, "error": 0, "repetition": 0}, 8, 1, 0),
+        ({"stop": 3, "error": 2, "repetition": 5}, 10, 0, 7),
+        ({"length": 4}, 4, 0, 0),
+        ({"another": 2}, 2, 0, 0),
+        ({}, None, None, None),
+    ],
+)
+def test_finished_requests_are_summed_and_those_that_ended_badly_are_told_apart(
+    ended: dict[str, int], finished: float | None, aborted: float | None, errored: float | None
+) -> None:
+    engine = parse(page(engine_lines(ENGINE), reasons(**ended))).engines["0"]
+
+    assert (engine.finished_requests, engine.aborted_requests, engine.errored_requests) == (
+        finished,
+        aborted,
+        errored,
     )
+
+
+def test_positions_are_kept_in_order() -> None:
     position = 'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{}"}} {}\n'
     positions = "".join(position.format(i, 100 - i) for i in (10, 0, 2, 1))
 
-    engine = parse(page(engine_lines(ENGINE), reasons, positions)).engines["0"]
+    assert parse(page(engine_lines(ENGINE), positions)).engines["0"].accepted_by_position == (100, 99, 98, 90)
 
-    assert engine.finished_requests == 8
-    assert engine.accepted_by_position == (100, 99, 98, 90)
+
+def http(handler: str, status: str, count: float, method: str = "POST") -> str:
+    return f'http_requests_total{{handler="{handler}",method="{method}",status="{status}"}} {count}\n'
+
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([http(CHAT, "2xx", 9)], HttpCounters(requests=9)),
+        (
+            [http(CHAT, "2xx", 9), http(CHAT, "4xx", 3), http("/v1/completions", "5xx", 2)],
+            HttpCounters(requests=14, client_errors=3, server_errors=2),
+        ),
+        (
+            [http(CHAT, "200", 9), http(CHAT, "404", 3), http(CHAT, "503", 2)],
+            HttpCounters(requests=14, client_errors=3, server_errors=2),
+        ),
+        ([http(CHAT, "4xx", 3), http(CHAT, "4xx", 1, "GET")], HttpCounters(requests=4, client_errors=4)),
+        ([http("/v1/models", "4xx", 5, "GET"), http(CHAT, "2xx", 1)], HttpCounters(requests=1)),
+        ([http("none", "4xx", 5), http("/health", "5xx", 5), http("/v1/models", "2xx", 1)], None),
+        (["http_requests_total 5\n", 'http_requests_total{a="/v1/"} 5\n'], None),
+        ([], None),
+    ],
+)
+def test_http_answers_count_on_inference_routes_only(lines: list[str], expected: HttpCounters | None) -> None:
+    counters = parse(page(*lines, engine_lines(ENGINE), engine_lines(ENGINE, engine="1")))
+
+    assert counters.http == expected
+    assert set(counters.engines) == {"0", "1"}
+
+
+def test_http_answers_alone_are_no_page_of_vllm() -> None:
+    with pytest.raises(NotVllmError):
+        parse(page(http(CHAT, "2xx", 9)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "tokens"),
+    [
+        ('block_size="16",engine="0",kv_cache_size_tokens="32768",num_gpu_blocks="100"', 32768),
+        ('engine="0",block_size="16",num_gpu_blocks="100"', 1600),
+        ('block_size="16",engine="0",kv_cache_size_tokens="None",num_gpu_blocks="100"', 1600),
+        ('block_size="16",engine="0",num_gpu_blocks="None"', None),
+        ('block_size="16",engine="0",num_gpu_blocks_override="100"', None),
+        ('engine="0",kv_cache_size_tokens="-5"', None),
+        ('engine="0",kv_cache_size_tokens="1e9"', None),
+        ('engine="0",kv_cache_size_tokens="' + "9" * 400 + '"', None),
+        ('engine="0",kv_cache_size_tokens="5', None),
+        ('engine="7",kv_cache_size_tokens="32768"', None),
+    ],
+)
+def test_the_room_of_the_kv_cache_is_read_from_labels(labels: str, tokens: float | None) -> None:
+    engines = parse(page(engine_lines(ENGINE), f"vllm:cache_config_info{{{labels}}} 1.0\n")).engines
+
+    assert engines["0"].kv_tokens == tokens
+    assert set(engines) == {"0"}
 
 
 def test_engines_stay_apart() -> None:
@@ -224,7 +304,8 @@ def test_what_is_written_is_what_is_read(engines: list[dict[str, float]]) -> Non
 @settings(deadline=None)
 @given(st.integers(min_value=1, max_value=40))
 def test_lines_of_other_series_change_nothing(copies: int) -> None:
-    noise = 'vllm:request_prompt_tokens_bucket{engine="0",le="1"} 3\nhttp_requests_total{a="b"} 2\n' * copies
+    decoys = 'vllm:request_prompt_tokens_bucket{engine="0",le="1"} 3\nhttp_requests_created{a="b"} 2\n'
+    noise = decoys * copies
 
     assert parse(page(noise, engine_lines(ENGINE), noise)) == parse(page(engine_lines(ENGINE)))
 
@@ -247,6 +328,7 @@ def best_of(runs: int, call: Callable[..., object], *arguments: object) -> float
 
 def test_picking_lines_first_costs_a_fraction_of_parsing_the_whole_page() -> None:
     body = realistic_page()
+    assert parse(body) == parse(page(engine_lines(ENGINE | SPECULATION)))
 
     picked = best_of(10, parse, body)
     whole = best_of(3, lambda: list(text_string_to_metric_families(body.decode())))
@@ -296,7 +378,12 @@ def test_what_prometheus_client_writes_in_either_format_is_read(
     engine = parse(generate(registry)).engines["0"]
 
     assert engine == EngineCounters(
-        generation_tokens=1234, first_tokens=1, itl_seconds=0.75, itl_count=2, requests_running=7
+        generation_tokens=1234,
+        first_tokens=1,
+        itl_seconds=0.75,
+        itl_count=2,
+        ttft_seconds=0.25,
+        requests_running=7,
     )
 
 
@@ -312,3 +399,10 @@ def test_a_recorded_page_holds_the_identities_of_its_counters(recording: Path) -
             assert engine.itl_count == engine.generation_tokens - engine.first_tokens
         else:
             assert sum(engine.accepted_by_position) == engine.accepted_tokens
+        assert engine.finished_tokens is not None
+        assert engine.max_tokens is not None
+        assert engine.finished_tokens <= min(engine.max_tokens, engine.generation_tokens)
+        assert engine.prefix_queries == engine.prompt_tokens
+        assert engine.ttft_seconds
+        assert engine.kv_tokens == {"eagle3": 26_112}.get(recording.stem, 32_768)
+        assert (engine.aborted_requests, engine.errored_requests) == (0, 0)

@@ -83,3 +83,48 @@ def test_an_idle_pod_counts_as_measured_but_has_no_speed() -> None:
     figures = arm_figures([pod("p"), idle])
 
     assert (figures.speed, figures.batch, figures.pods) == (pytest.approx(50.0), pytest.approx(2.0), 2)
+
+
+def test_what_is_not_speed_is_a_ratio_of_sums_over_pods() -> None:
+    one = pod(
+        "p",
+        ttft_seconds=30.0,
+        requests_waiting=2,
+        http_requests=90,
+        client_errors=4,
+        server_errors=0,
+        prefix_queries=1_000,
+        prefix_hits=600,
+    )
+    other = pod(
+        "q",
+        ttft_seconds=10.0,
+        requests_waiting=1,
+        http_requests=10,
+        client_errors=0,
+        server_errors=6,
+        prefix_queries=1_000,
+        prefix_hits=0,
+    )
+
+    figures = arm_figures([one, other])
+
+    assert figures.first_token_seconds == pytest.approx(0.2)
+    assert figures.waiting == 3
+    assert figures.error_share == pytest.approx(0.1)
+    assert figures.prefix_hit_share == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    "idle",
+    [
+        {},
+        {"first_tokens": 0.0, "ttft_seconds": 0.0, "http_requests": 0.0, "client_errors": 0.0}
+        | {"server_errors": 0.0, "prefix_queries": 0.0, "prefix_hits": 0.0},
+    ],
+    ids=["not counted", "nothing to count"],
+)
+def test_a_share_of_nothing_is_unknown(idle: dict[str, float]) -> None:
+    figures = arm_figures([pod(**idle)])
+
+    assert (figures.first_token_seconds, figures.error_share, figures.prefix_hit_share) == (None,) * 3

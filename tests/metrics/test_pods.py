@@ -181,6 +181,91 @@ async def test_no_more_pods_are_asked_at_once_than_allowed() -> None:
     assert most == 3
 
 
+MODELS = b'{"object":"list","data":[{"id":"m","max_model_len":8192},{"id":"adapter","max_model_len":null}]}'
+
+
+class Pod:
+    """Answers both questions and keeps what it was asked. `models` is told again each time it is asked."""
+
+    def __init__(self, models: Answer) -> None:
+        self.models = models
+        self.start = 5.0
+        self.asked: list[str] = []
+
+    async def answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request.url.path)
+        if request.url.path == "/metrics":
+            return httpx.Response(200, content=page(engine_lines(ENGINE), start=self.start))
+        return await self.models(request)
+
+
+async def hang(request: httpx.Request) -> httpx.Response:
+    await asyncio.sleep(60)
+    raise AssertionError("nobody waits so long")
+
+
+async def lengths(pod: Pod, *, times: int) -> list[float | None]:
+    """What each of so many readings says of the longest context."""
+    pods = PodReader(new_client(httpx.MockTransport(pod.answer)), clock=lambda: 7.0, budget_seconds=0.2)
+    found = []
+    for _ in range(times):
+        sample = (await pods.read([TARGET]))["a"]
+        assert isinstance(sample, Sample)
+        found.append(sample.max_model_len)
+    await pods.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("models", "length", "asked"),
+    [
+        (always(httpx.Response(200, content=MODELS)), 8192.0, 1),
+        (always(httpx.Response(401, content=b'{"error":"Unauthorized"}')), None, 1),
+        (always(httpx.Response(404)), None, 1),
+        (always(httpx.Response(200, content=b"<html>")), None, 1),
+        (always(httpx.Response(200, content=b"x" * 300_000)), None, 1),
+        (always(httpx.Response(200, headers={"Content-Encoding": "gzip"}, content=b"")), None, 1),
+        (raising(httpx.ConnectError("refused")), None, 2),
+        (raising(httpx.RemoteProtocolError("broken")), None, 2),
+        (hang, None, 2),
+    ],
+    ids=["told", "key wanted", "no route", "no JSON", "too long", "packed", "refused", "broken", "hanging"],
+)
+async def test_a_process_is_asked_for_its_context_until_it_answers(
+    models: Answer, length: float | None, asked: int
+) -> None:
+    pod = Pod(models)
+
+    assert await lengths(pod, times=2) == [length, length]
+    assert pod.asked.count("/v1/models") == asked
+    assert pod.asked.count("/metrics") == 2
+
+
+async def test_a_new_process_is_asked_again() -> None:
+    pod = Pod(always(httpx.Response(200, content=MODELS)))
+    pods = reader(pod.answer)
+    await pods.read([TARGET])
+    pod.start, pod.models = 6.0, always(httpx.Response(200, content=MODELS.replace(b"8192", b"2048")))
+
+    sample = (await pods.read([TARGET]))["a"]
+    await pods.close()
+
+    assert isinstance(sample, Sample)
+    assert sample.max_model_len == 2048
+    assert pod.asked.count("/v1/models") == 2
+
+
+async def test_a_pod_whose_page_cannot_be_read_is_asked_nothing_else() -> None:
+    asked: list[str] = []
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(500)
+
+    assert isinstance(await ask(answer), ScrapeFailure)
+    assert asked == ["/metrics"]
+
+
 async def test_no_targets_is_an_empty_answer() -> None:
     pods = reader(raising(AssertionError("nobody is to be asked")))
     assert await pods.read([]) == {}

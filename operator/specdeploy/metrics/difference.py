@@ -8,9 +8,10 @@ neither good nor bad. There is no guess at what was counted before a restart.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from specdeploy.judge import PodWindow, Reason
-from specdeploy.metrics.exposition import Counters, EngineCounters
+from specdeploy.metrics.counters import Counters, EngineCounters, HttpCounters
 from specdeploy.metrics.sample import Sample
 
 _COUNTERS = (
@@ -18,13 +19,28 @@ _COUNTERS = (
     "first_tokens",
     "itl_seconds",
     "itl_count",
+    "ttft_seconds",
     "prompt_tokens",
     "finished_requests",
+    "aborted_requests",
+    "errored_requests",
+    "finished_tokens",
+    "max_tokens",
     "preemptions",
+    "prefix_queries",
+    "prefix_hits",
     "drafts",
     "draft_tokens",
     "accepted_tokens",
 )
+_HTTP_COUNTERS = ("requests", "client_errors", "server_errors")
+_FROM_ZERO = frozenset({"aborted_requests", "errored_requests", "preemptions", "prefix_hits"})
+"""Counts of events that may never come: where there was no series, none had come (vLLM's Rust front end
+writes a series with its first sample)."""
+
+
+_Pair = tuple[str, float | None, float | None]
+"""A counter's name and its values in two samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +61,39 @@ def difference(
     gap = _clock_gap(before, after) or _process_gap(before.counters, after.counters)
     if gap is not None:
         return gap
+    old, new = before.counters, after.counters
+    http = _http_rise(old.http, new.http)
     return PodWindow(
         pod=pod,
         seconds=after.time - before.time,
-        generation_tokens=_rise(before, after, "generation_tokens") or 0.0,
-        first_tokens=_rise(before, after, "first_tokens") or 0.0,
-        itl_seconds=_rise(before, after, "itl_seconds") or 0.0,
-        requests_waiting=_total(after.counters, "requests_waiting"),
-        requests_running=_total(after.counters, "requests_running"),
+        generation_tokens=_rise(old, new, "generation_tokens") or 0.0,
+        first_tokens=_rise(old, new, "first_tokens") or 0.0,
+        itl_seconds=_rise(old, new, "itl_seconds") or 0.0,
+        requests_waiting=_total(new, "requests_waiting"),
+        requests_running=_total(new, "requests_running"),
         # No request is finished before a pod is ready, so the process's own count is the count since then.
-        finished_since_ready=_total(after.counters, "finished_requests"),
+        finished_since_ready=_total(new, "finished_requests"),
         ready_seconds=ready_seconds,
         restarts=0.0,
-        drafts=_rise(before, after, "drafts"),
-        draft_tokens=_rise(before, after, "draft_tokens"),
-        accepted_tokens=_rise(before, after, "accepted_tokens"),
-        engines=len(after.counters.engines),
+        drafts=_rise(old, new, "drafts"),
+        draft_tokens=_rise(old, new, "draft_tokens"),
+        accepted_tokens=_rise(old, new, "accepted_tokens"),
+        engines=len(new.engines),
+        prompt_tokens=_rise(old, new, "prompt_tokens"),
+        ttft_seconds=_rise(old, new, "ttft_seconds"),
+        finished_requests=_rise(old, new, "finished_requests"),
+        finished_tokens=_rise(old, new, "finished_tokens"),
+        max_tokens=_rise(old, new, "max_tokens"),
+        aborted_requests=_rise(old, new, "aborted_requests"),
+        errored_requests=_rise(old, new, "errored_requests"),
+        http_requests=http.requests if http else None,
+        client_errors=http.client_errors if http else None,
+        server_errors=http.server_errors if http else None,
+        preemptions=_rise(old, new, "preemptions"),
+        prefix_queries=_rise(old, new, "prefix_queries"),
+        prefix_hits=_rise(old, new, "prefix_hits"),
+        kv_tokens=_room(new),
+        max_model_len=after.max_model_len,
     )
 
 
@@ -81,25 +114,24 @@ def _process_gap(before: Counters, after: Counters) -> Gap | None:
     appeared = after.engines.keys() - before.engines.keys()
     if appeared:
         return Gap(Reason.NO_DATA, f"engine {min(appeared)} was seen for the first time")
-    gaps = (_engine_gap(engine, after.engines[label]) for label, engine in before.engines.items())
-    return next((gap for gap in gaps if gap is not None), None)
-
-
-def _engine_gap(before: EngineCounters, after: EngineCounters) -> Gap | None:
     gaps = (_counter_gap(name, old, new) for name, old, new in _pairs(before, after))
     return next((gap for gap in gaps if gap is not None), None)
 
 
-def _pairs(before: EngineCounters, after: EngineCounters) -> Iterator[tuple[str, float | None, float | None]]:
+def _pairs(before: Counters, after: Counters) -> Iterator[_Pair]:
+    for label, engine in before.engines.items():
+        yield from _engine_pairs(engine, after.engines[label])
+    for name in _HTTP_COUNTERS if before.http else ():
+        yield f"HTTP {name}", getattr(before.http, name), getattr(after.http, name, None)
+
+
+def _engine_pairs(before: EngineCounters, after: EngineCounters) -> Iterator[_Pair]:
     for name in _COUNTERS:
-        yield name, getattr(before, name), getattr(after, name)
-    old, new = before.accepted_by_position, after.accepted_by_position
-    for position in range(max(len(old), len(new))):
-        yield (
-            f"accepted_tokens at position {position}",
-            old[position] if position < len(old) else None,
-            new[position] if position < len(new) else None,
-        )
+        old, new = getattr(before, name), getattr(after, name)
+        yield name, 0.0 if old is None and new is not None and name in _FROM_ZERO else old, new
+    positions = zip_longest(before.accepted_by_position, after.accepted_by_position)
+    for position, (old, new) in enumerate(positions):
+        yield f"accepted_tokens at position {position}", old, new
 
 
 def _counter_gap(name: str, old: float | None, new: float | None) -> Gap | None:
@@ -117,8 +149,10 @@ def _counter_gap(name: str, old: float | None, new: float | None) -> Gap | None:
     return None
 
 
-def _rise(before: Sample, after: Sample, name: str) -> float | None:
-    old, new = _total(before.counters, name), _total(after.counters, name)
+def _rise(before: Counters, after: Counters, name: str) -> float | None:
+    old, new = _total(before, name), _total(after, name)
+    if old is None and name in _FROM_ZERO:
+        old = 0.0
     return None if old is None or new is None else new - old
 
 
@@ -127,3 +161,20 @@ def _total(counters: Counters, name: str) -> float | None:
     values = [getattr(engine, name) for engine in counters.engines.values()]
     known = [value for value in values if value is not None]
     return math.fsum(known) if known else None
+
+
+def _http_rise(before: HttpCounters | None, after: HttpCounters | None) -> HttpCounters | None:
+    """None while nothing was answered. A route has no series before its first answer, nor has a class of
+    status, so what is seen for the first time rose from 0."""
+    if after is None:
+        return None
+    before = before or HttpCounters()
+    return HttpCounters(**{name: getattr(after, name) - getattr(before, name) for name in _HTTP_COUNTERS})
+
+
+def _room(counters: Counters) -> float | None:
+    """The room of the pod's KV caches together; None unless every engine tells: a part of it would look like
+    a loss."""
+    rooms = [engine.kv_tokens for engine in counters.engines.values()]
+    known = [room for room in rooms if room is not None]
+    return math.fsum(known) if len(known) == len(rooms) else None

@@ -1,5 +1,8 @@
 """Fetches the `/metrics` pages of pods. The only I/O of a measurement; `exposition` says what a page means.
 
+Once for each process it also asks `/v1/models` how long a context the pod serves (`context` says why). That
+question is put after the pages are in and its failure is nobody's: the length stays unknown.
+
 A pod may be slow, endless, broken or gone, and none of that may stop the operator: every target ends as a
 Sample or a ScrapeFailure within `timeout_seconds` of its turn, with at most `concurrency` asked at once, and
 all of them within `budget_seconds`.
@@ -7,18 +10,21 @@ all of them within `budget_seconds`.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import httpx
 
 from specdeploy.metrics import exposition
+from specdeploy.metrics.context import Contexts, max_model_len
 from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
 
 TIMEOUT_SECONDS = 5.0
 MAX_BODY_BYTES = 4 * 1024 * 1024
 CONCURRENCY = 32
 BUDGET_SECONDS = 20.0
+MODELS_TIMEOUT_SECONDS = 2.0
+MAX_MODELS_BYTES = 256 * 1024
 
 # The plain text format is asked for by name: as OpenMetrics, prometheus_client writes vllm_x for vllm:x.
 # Compression is not asked for: a few KB of gzip can hold a body of gigabytes.
@@ -41,7 +47,16 @@ class Target:
 
     @property
     def url(self) -> httpx.URL:
-        return httpx.URL(scheme="http", host=self.ip, port=self.port, path="/metrics")
+        """Of its counters."""
+        return self._url("/metrics")
+
+    @property
+    def models_url(self) -> httpx.URL:
+        """Of the list of what it serves."""
+        return self._url("/v1/models")
+
+    def _url(self, path: str) -> httpx.URL:
+        return httpx.URL(scheme="http", host=self.ip, port=self.port, path=path)
 
 
 class _ScrapeError(Exception):
@@ -69,6 +84,7 @@ class PodReader:
         self._max_body_bytes = max_body_bytes
         self._budget_seconds = budget_seconds
         self._slots = asyncio.Semaphore(concurrency)
+        self._contexts = Contexts()
 
     @classmethod
     def over(cls, transport: httpx.AsyncBaseTransport | None, *, clock: Callable[[], float]) -> Self:
@@ -82,8 +98,10 @@ class PodReader:
         """Ask all targets; the answer has each target's uid. Takes at most `budget_seconds`, however many
         there are and whoever else is asking: what did not get its turn by then is a failure."""
         due = asyncio.get_running_loop().time() + self._budget_seconds
-        answers = await asyncio.gather(*(self._in_turn(target, due) for target in targets))
-        return {target.uid: answer for target, answer in zip(targets, answers, strict=True)}
+        pages = await asyncio.gather(*(self._in_turn(target, due) for target in targets))
+        answers = dict(zip([target.uid for target in targets], pages, strict=True))
+        await asyncio.gather(*(self._ask_context(target, answers[target.uid], due) for target in targets))
+        return {uid: self._with_context(uid, answer) for uid, answer in answers.items()}
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -100,7 +118,7 @@ class PodReader:
         try:
             # httpx's own timeouts start again with every byte; this one covers the whole answer.
             async with asyncio.timeout(self._timeout_seconds):
-                page, taken = await self._fetch(target.url)
+                page, taken = await self._fetch(target.url, self._max_body_bytes)
             return Sample(exposition.parse(page), taken)
         except _ScrapeError as error:
             return error.failure
@@ -114,7 +132,30 @@ class PodReader:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return ScrapeFailure(FailureKind.UNREACHABLE, f"{type(error).__name__}: {_excerpt(error)}")
 
-    async def _fetch(self, url: httpx.URL) -> tuple[bytes, float]:
+    async def _ask_context(self, target: Target, answer: Sample | ScrapeFailure, due: float) -> None:
+        """Ask a readable pod how long a context it serves, unless its process has answered before. One that
+        wants an API key or has no such route has answered; one that is not reached is asked again."""
+        if isinstance(answer, ScrapeFailure):
+            return
+        start = answer.counters.process_start
+        if self._contexts.knows(target.uid, start):
+            return
+        try:
+            async with asyncio.timeout_at(due), self._slots, asyncio.timeout(MODELS_TIMEOUT_SECONDS):
+                body, _ = await self._fetch(target.models_url, MAX_MODELS_BYTES)
+        except _ScrapeError:
+            self._contexts.remember(target.uid, start, None)
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL):
+            return
+        else:
+            self._contexts.remember(target.uid, start, max_model_len(body))
+
+    def _with_context(self, uid: str, answer: Sample | ScrapeFailure) -> Sample | ScrapeFailure:
+        if isinstance(answer, ScrapeFailure):
+            return answer
+        return replace(answer, max_model_len=self._contexts.of(uid, answer.counters.process_start))
+
+    async def _fetch(self, url: httpx.URL, max_bytes: int) -> tuple[bytes, float]:
         """The body, and the instant of the response's head: vLLM has read its counters just before it."""
         async with self._client.stream("GET", url, headers=_HEADERS) as response:
             taken = self._clock()
@@ -122,17 +163,16 @@ class PodReader:
                 raise _ScrapeError(FailureKind.HTTP_STATUS, f"HTTP status {response.status_code}")
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise _ScrapeError(FailureKind.GARBAGE, "the body is compressed, which was not asked for")
-            return await self._body(response), taken
+            return await _body(response, max_bytes), taken
 
-    async def _body(self, response: httpx.Response) -> bytes:
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > self._max_body_bytes:
-                raise _ScrapeError(
-                    FailureKind.TOO_LARGE, f"the body is longer than {self._max_body_bytes} bytes"
-                )
-        return bytes(body)
+
+async def _body(response: httpx.Response, max_bytes: int) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > max_bytes:
+            raise _ScrapeError(FailureKind.TOO_LARGE, f"the body is longer than {max_bytes} bytes")
+    return bytes(body)
 
 
 def new_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:

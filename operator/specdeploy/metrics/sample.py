@@ -3,15 +3,19 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from specdeploy.metrics.exposition import Counters
+from specdeploy.metrics.counters import Counters
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A pod's counters and the instant they were taken, in seconds of the reader's clock."""
+    """A pod's counters and the instant they were taken, in seconds of the reader's clock.
+
+    `max_model_len` is the longest context that the pod serves, in tokens; None if it does not tell.
+    """
 
     counters: Counters
     time: float
+    max_model_len: float | None = None
 
 
 class FailureKind(StrEnum):
