@@ -1,1 +1,23 @@
-"""Recorded windows, judged without a cluster: JSON Lines in, one verdict a trial out."""
+"""Recorded windows, judged without a cluster: JSON Lines in, one verdict a trial out.
+
+lines (bytes -> one recorded line) -> recording (one trial's lines -> the judge) -> trials (all trials, told
+apart, within bounds) -> report (a verdict as JSON). Streaming: what is kept is the state of the trials that
+have no verdict yet, and the names of those that have.
+"""
+
+from specdeploy.replay.lines import LONGEST_LINE, BrokenLine, Line, parse, read_lines
+from specdeploy.replay.report import as_json
+from specdeploy.replay.trials import MOST_OPEN, MOST_TRIALS, Ended, Trials
+
+__all__ = [
+    "LONGEST_LINE",
+    "MOST_OPEN",
+    "MOST_TRIALS",
+    "BrokenLine",
+    "Ended",
+    "Line",
+    "Trials",
+    "as_json",
+    "parse",
+    "read_lines",
+]
