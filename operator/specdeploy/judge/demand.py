@@ -1,0 +1,119 @@
+"""How the baseline's speed falls with demand, from running sums: a line through ln R over ln(tokens per
+second).
+
+history -> demand -> learned. The line is fitted to demand and not to batch, because a slow spell raises the
+batch while clients ask for the same: the batch is an effect of the noise, demand is not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+HALF_LIFE = 1440
+DECAY = 0.5 ** (1 / HALF_LIFE)
+SMALLEST_SPREAD = 0.05
+LARGEST_PHI = 0.95
+
+
+class Demand(NamedTuple):
+    """Sums over windows, each new one fading the earlier ones (half-life 1440 windows).
+
+    d is ln(decode tokens per pod-second), y is ln R. `squared` sums the squared weights. `pairs` and what
+    follows are over two adjacent windows: `ends_d` and `ends_y` sum both ends' values, `next_dd` the product
+    of d with the next window's, `next_dy` both mixed products. `last_d` and `last_y` are the newest values.
+    """
+
+    weight: float = 0.0
+    squared: float = 0.0
+    d: float = 0.0
+    y: float = 0.0
+    dd: float = 0.0
+    dy: float = 0.0
+    yy: float = 0.0
+    pairs: float = 0.0
+    ends_d: float = 0.0
+    ends_y: float = 0.0
+    next_dd: float = 0.0
+    next_dy: float = 0.0
+    next_yy: float = 0.0
+    last_d: float = 0.0
+    last_y: float = 0.0
+
+    def add(self, d: float, y: float, *, adjacent: bool) -> Demand:
+        """One window; `adjacent` if the one before was added, too."""
+        old = self
+        pair = 1.0 if adjacent else 0.0
+        return Demand(
+            DECAY * old.weight + 1,
+            DECAY * DECAY * old.squared + 1,
+            DECAY * old.d + d,
+            DECAY * old.y + y,
+            DECAY * old.dd + d * d,
+            DECAY * old.dy + d * y,
+            DECAY * old.yy + y * y,
+            DECAY * old.pairs + pair,
+            DECAY * old.ends_d + pair * (d + old.last_d),
+            DECAY * old.ends_y + pair * (y + old.last_y),
+            DECAY * old.next_dd + pair * d * old.last_d,
+            DECAY * old.next_dy + pair * (d * old.last_y + y * old.last_d),
+            DECAY * old.next_yy + pair * y * old.last_y,
+            d,
+            y,
+        )
+
+
+class Line(NamedTuple):
+    """ln R = c + `slope` d, never rising; `slope_se` is the slope's standard error, `known` says whether
+    demand varied enough to tell it (else both are 0). `sd` and `phi` are the noise around the line in one
+    window and its lag-one autocorrelation."""
+
+    known: bool = False
+    slope: float = 0.0
+    slope_se: float = 0.0
+    sd: float = 0.0
+    phi: float = 0.0
+
+
+def fit(sums: Demand) -> Line:
+    """The line behind the sums; needs three windows."""
+    n = sums.weight * sums.weight / sums.squared if sums.squared > 0 else 0.0
+    if n < 3 or sums.weight <= 0:
+        return Line()
+    d, y = sums.d / sums.weight, sums.y / sums.weight
+    dd = max(0.0, sums.dd / sums.weight - d * d)
+    dy = sums.dy / sums.weight - d * y
+    yy = max(0.0, sums.yy / sums.weight - y * y)
+    known = math.sqrt(dd) >= SMALLEST_SPREAD
+    # A rising line would be common noise, never the engine.
+    slope = min(0.0, dy / dd) if known else 0.0
+    variance = max(0.0, yy - 2 * slope * dy + slope * slope * dd)
+    next_dd, next_residual = _next_products(sums, d, y, slope)
+    phi = _correlation(next_residual, variance, n)
+    line = Line(known, slope, 0.0, math.sqrt(variance * n / (n - 2)), phi)
+    if not known:
+        return line
+    # Noise that lasts counts for as many windows as demand lasts with it. Demand's correlation at longer
+    # lags is taken to be that of adjacent windows (a day's curve under Poisson noise), never less.
+    lasting = max(0.0, min(1.0, next_dd / dd))
+    inflation = 1 + 2 * lasting * phi / (1 - phi)
+    return line._replace(slope_se=line.sd * math.sqrt(inflation / (n * dd)))
+
+
+def _next_products(sums: Demand, d: float, y: float, slope: float) -> tuple[float, float]:
+    """Lag-one covariances of demand and of the residuals."""
+    pairs = sums.pairs
+    if pairs <= 0:
+        return 0.0, 0.0
+    dd = (sums.next_dd - d * sums.ends_d) / pairs + d * d
+    dy = (sums.next_dy - d * sums.ends_y - y * sums.ends_d) / pairs + 2 * d * y
+    yy = (sums.next_yy - y * sums.ends_y) / pairs + y * y
+    return dd, yy - slope * dy + slope * slope * dd
+
+
+def _correlation(covariance: float, variance: float, n: float) -> float:
+    """Lag-one correlation, corrected for its bias in short series and bounded to [0, 0.95]."""
+    if variance <= 0:
+        return 0.0
+    found = max(-1.0, min(1.0, covariance / variance))
+    return max(0.0, min(LARGEST_PHI, found + (1 + 3 * found) / n))
