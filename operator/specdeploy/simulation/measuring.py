@@ -1,0 +1,78 @@
+"""Closes windows over the simulated engines as the operator does: which pods are in, and which window grows."""
+
+from collections.abc import Mapping, Sequence
+
+from specdeploy.api.names import BASELINE
+from specdeploy.api.spec import Spec
+from specdeploy.api.status import Status
+from specdeploy.gather import arms_of
+from specdeploy.judge import PodWindow, Settings, Use, Window, assess
+from specdeploy.rollout.scene import ON_STAGE
+from specdeploy.simulation.cluster import LivePod
+from specdeploy.simulation.pods import restarted, window_of
+from specdeploy.simulation.scenario import Traffic
+
+# A pod that was there for less of a window is measured in the next one (metrics.windows does the same).
+_SHORTEST_SHARE = 0.5
+
+
+class Measurer:
+    """The windows of one object. `blind_until`: no counters can be read before (seconds since the epoch)."""
+
+    def __init__(self, traffic: Traffic, spec: Spec) -> None:
+        self._traffic = traffic
+        self._spec = spec
+        self.blind_until = 0.0
+
+    def unreadable(self, pods: Sequence[LivePod], now: float) -> Mapping[str, str]:
+        """Pod -> why its counters can't be read."""
+        if now >= self.blind_until:
+            return {}
+        return {p.name: "connection timed out" for p in pods if p.ready}
+
+    def close(self, pods: Sequence[LivePod], status: Status, now: float) -> Window | None:
+        """The window that ends now; None while it grows, or where nothing is measured."""
+        length = float(self._spec.trial.window_seconds)
+        index = int(now // length) - 1
+        ready = [p for p in pods if p.ready]
+        if not ready:
+            return None
+        if now < self.blind_until:
+            return Window(index, length, {})
+        arms, roles = {}, arms_of(status)
+        for pod in ready:
+            found = self._pod(pod, now, length) if pod.template in roles else None
+            if found is not None:
+                arms[roles[pod.template]] = (*arms.get(roles[pod.template], ()), found)
+        lengths = [p.seconds for arm in arms.values() for p in arm if not p.restarts]
+        window = Window(index, max(lengths, default=length), arms)
+        if self._grows(window, status):
+            return None
+        measured = {p.pod for arm in arms.values() for p in arm}
+        for pod in ready:
+            if pod.engine is not None and (pod.name in measured or pod.template not in roles):
+                pod.engine.read()
+        return window
+
+    def _pod(self, pod: LivePod, now: float, length: float) -> PodWindow | None:
+        engine = pod.engine
+        if engine is None:
+            return None
+        age = now - pod.ready_at
+        if engine.tainted:
+            return restarted(pod.name, length, age)
+        if engine.meter.seconds < _SHORTEST_SHARE * length:
+            return None
+        return window_of(pod.name, engine.meter, self._traffic, finished=engine.finished, age=age)
+
+    def _grows(self, window: Window, status: Status) -> bool:
+        """A window of a trial with too little traffic is made longer before it is judged."""
+        if status.trial is None or status.trial.state not in ON_STAGE:
+            return False
+        serving = status.serving
+        settings = Settings(
+            window_seconds=float(self._spec.trial.window_seconds),
+            warmup_seconds=float(self._spec.trial.warmup),
+            compare_serving=serving is not None and serving.name != BASELINE,
+        )
+        return assess(window, settings).use is Use.EXTEND

@@ -1,0 +1,327 @@
+"""The loop: time goes on, engines serve, the cluster follows, and the operator looks when it would look.
+
+As the operator's work queue does, a pass is made when an object has changed or when the last one asked for it;
+`advance` and `plan` are the operator's own.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from specdeploy.api.findings import Reading, read_spec
+from specdeploy.api.names import BASELINE
+from specdeploy.api.spec import Spec
+from specdeploy.api.status import Status, Verdict
+from specdeploy.judge import Window
+from specdeploy.rollout import Event, Observation, advance, plan
+from specdeploy.simulation.cluster import Cluster, Times
+from specdeploy.simulation.configurations import Configurations
+from specdeploy.simulation.fleet import OPERATOR, Account, Yardsticks
+from specdeploy.simulation.load import Demand
+from specdeploy.simulation.measuring import Measurer
+from specdeploy.simulation.pods import Conditions
+from specdeploy.simulation.scenario import Fault, Scenario
+
+MIDNIGHT = 1_799_971_200.0
+"""A day in January 2027, in seconds since the epoch: where every simulation begins."""
+
+_IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
+# From a change in the cluster to the pass that it causes: the watch and the queue, in seconds.
+_REACTION = 1.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of the timeline: when (seconds since the epoch), what serves and is on trial from then on, pods
+    by drafter, and the Event or fault, if there was one."""
+
+    at: float
+    serving: str
+    trial: str
+    pods: Mapping[str, int]
+    text: str
+
+
+@dataclass(frozen=True)
+class Lap:
+    """One window: its end, requests per second, what served and was on trial, ready pods, the window as the
+    judge would see it, the trial's counts, and what every fleet did in it."""
+
+    end: float
+    rate: float
+    serving: str
+    trial: str
+    ready: int
+    refused: float
+    window: Window | None
+    accounts: Mapping[str, Account]
+
+
+@dataclass
+class Run:
+    """Everything that happened. `verdicts` in the order in which they fell."""
+
+    scenario: Scenario
+    spec: Spec
+    start: float
+    changes: list[Change] = field(default_factory=list)
+    laps: list[Lap] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    status: Status = field(default_factory=Status)
+    passes: int = 0
+
+
+class Simulation:
+    """One scenario, run once. `tell`: gets every window's number, for a progress bar."""
+
+    def __init__(self, scenario: Scenario, spec: Spec) -> None:
+        self.scenario = scenario
+        self._reading: Reading = read_spec(scenario.spec)
+        self._window_seconds = float(spec.trial.window_seconds)
+        self._now = MIDNIGHT + scenario.start
+        self._end = self._now + scenario.duration
+        self._demand = Demand(scenario.traffic, scenario.noise, max(1, spec.replicas), scenario.seed)
+        self._configurations = Configurations(scenario, spec)
+        places = self._demand.places
+        self._yardsticks = Yardsticks(spec.names(), places)
+        self._cluster = Cluster("simulated", places, _times(scenario, spec))
+        self._measurer = Measurer(scenario.traffic, spec)
+        self._faults = sorted(scenario.faults, key=lambda fault: fault.at)
+        self._run = Run(scenario, spec, self._now)
+        self._status = Status()
+        self._wake: float | None = self._now
+        self._check: float | None = None
+        self._slow: list[tuple[float, float]] = []
+        self._spent: dict[str, Account] = {}
+        self._refused = 0.0
+        self._shown: tuple[object, ...] = ()
+        self._known: set[tuple[str, str]] = set()
+
+    def run(self, tell: Callable[[float], None] | None = None) -> Run:
+        """From the first pass to the end."""
+        self._window_end = (self._now // self._window_seconds + 1) * self._window_seconds
+        while self._now < self._end:
+            moment = self._next_moment()
+            self._serve(moment - self._now)
+            self._now = moment
+            struck = self._strike()
+            changed = self._cluster.settle(self._now) or struck
+            window_over = self._now >= self._window_end
+            if window_over or changed or self._due():
+                self._look(window_over)
+            if window_over:
+                self._turn()
+                if tell is not None:
+                    tell((self._now - self._run.start) / self.scenario.duration)
+        self._run.status = self._status
+        return self._run
+
+    # -- time -----------------------------------------------------------------------------------------
+
+    def _next_moment(self) -> float:
+        moments = [self._window_end, self._cluster.next_change(), self._end]
+        moments += [m for m in (self._wake, self._check) if m is not None]
+        moments += [self._run.start + fault.at for fault in self._faults[:1]]
+        moments += [until for until, _ in self._slow]
+        return max(self._now, min(moments))
+
+    def _due(self) -> bool:
+        return any(m is not None and m <= self._now for m in (self._wake, self._check))
+
+    @property
+    def _elapsed(self) -> float:
+        return self._now - self._run.start
+
+    def _turn(self) -> None:
+        """The next window begins."""
+        self._window_end += self._window_seconds
+        self._demand.turn()
+        self._spent, self._refused = {}, 0.0
+
+    # -- engines --------------------------------------------------------------------------------------
+
+    def _serve(self, seconds: float) -> None:
+        """Everybody serves what comes until the next moment."""
+        if seconds <= 0:
+            return
+        rate = self._demand.rate(self._now, self._elapsed)
+        running = self._configurations.at(self._now, self._elapsed)
+        gain = min((f for until, f in self._slow if until > self._now), default=1.0)
+        now = Conditions(self.scenario.traffic, self.scenario.noise, self._configurations.prefill, gain)
+        accounts = self._yardsticks.serve(running, now, rate, seconds)
+        accounts[OPERATOR] = Account()
+        pods = self._cluster.serving()
+        if not pods:
+            self._refused += rate * seconds
+        for pod in pods:
+            if pod.engine is None:
+                continue
+            work, done = pod.engine.serve(
+                running[pod.drafter], now, rate=rate / len(pods), seconds=seconds, age=self._now - pod.ready_at
+            )
+            accounts[OPERATOR] = accounts[OPERATOR].add(
+                Account(done.tokens, done.decode_seconds, done.waiting_seconds)
+            )
+        for name, account in accounts.items():
+            self._spent[name] = self._spent.get(name, Account()).add(account)
+
+    # -- what goes wrong ------------------------------------------------------------------------------
+
+    def _strike(self) -> bool:
+        """Let the faults happen that are due. One that needs a pod which is not there waits for it."""
+        self._slow = [each for each in self._slow if each[0] > self._now]
+        struck = False
+        for fault in list(self._faults):
+            if self._run.start + fault.at > self._now:
+                break
+            if self._happens(fault):
+                self._faults.remove(fault)
+                struck = True
+        return struck
+
+    def _happens(self, fault: Fault) -> bool:
+        until = self._now + fault.lasting
+        if fault.kind in ("podLost", "crash"):
+            return self._pod_fails(fault)
+        if fault.kind == "queue":
+            self._burst(fault.requests)
+        elif fault.kind == "metricsGap":
+            self._measurer.blind_until = until
+        elif fault.kind == "acceptance":
+            self._configurations.lower(fault.drafter or "", fault.factor)
+        else:
+            self._slow.append((until, fault.factor))
+        self._note(f"fault: {_told(fault)}")
+        return True
+
+    def _pod_fails(self, fault: Fault) -> bool:
+        if fault.kind == "crash":
+            pod = self._cluster.crash(fault.drafter or "", self._now)
+        else:
+            pod = self._cluster.lose(self._template(fault.arm))
+        if pod is None or pod.engine is None:
+            return False
+        self._spread(pod.engine.restart())
+        self._note(f"fault: {_told(fault)} ({pod.name})")
+        return True
+
+    def _template(self, arm: str) -> str | None:
+        status = self._status
+        found = {"baseline": status.baseline, "serving": status.serving, "trial": status.trial}[arm]
+        return found.template if found is not None else None
+
+    def _burst(self, requests: float) -> None:
+        self._yardsticks.burst(requests)
+        self._spread(requests)
+
+    def _spread(self, requests: float) -> None:
+        """Clients send again what a pod has not answered: the others get it."""
+        engines = [p.engine for p in self._cluster.serving() if p.engine is not None]
+        for engine in engines:
+            engine.queue += requests / len(engines)
+
+    # -- the operator ---------------------------------------------------------------------------------
+
+    def _look(self, window_over: bool) -> None:
+        """One pass: observe, decide, store, apply."""
+        window = self._measurer.close(self._cluster.pods, self._status, self._now) if window_over else None
+        seen = self._observation(window)
+        step = advance(seen, self._status)
+        self._status = step.status
+        self._run.passes += 1
+        todo = plan(seen, self._status)
+        leaving = {p.name for p in self._cluster.pods if p.gone_at is not None}
+        moved = self._cluster.apply(todo) | self._cluster.settle(self._now)
+        for pod in self._cluster.pods:
+            if pod.gone_at is not None and pod.name not in leaving and pod.engine is not None:
+                self._spread(pod.engine.restart())
+        self._wake = self._now + _REACTION if moved else None
+        self._check = None if step.next_check is None else max(step.next_check, self._now + _REACTION)
+        self._tell(step.events)
+        if window_over:
+            self._lap(window)
+
+    def _observation(self, window: Window | None) -> Observation:
+        later = (self._now // self._window_seconds + 1) * self._window_seconds
+        return Observation(
+            now=self._now,
+            name="simulated",
+            namespace="simulation",
+            uid="simulated",
+            generation=1,
+            created=self._run.start,
+            reading=self._reading,
+            deployments=tuple(self._cluster.deployments.values()),
+            pods=tuple(pod.seen() for pod in self._cluster.pods),
+            window=window,
+            window_end=later if self._cluster.serving() else None,
+            default_image=_IMAGE,
+            unreadable=self._measurer.unreadable(self._cluster.pods, self._now),
+        )
+
+    # -- what is written down ---------------------------------------------------------------------------
+
+    def _tell(self, events: tuple[Event, ...]) -> None:
+        for event in events:
+            self._note(f"{event.reason}: {event.message}")
+        shown = (self._serving, self._trial, tuple(sorted(self._counts().items())))
+        if shown != self._shown and not events:
+            self._note("")
+        self._shown = shown
+        for verdict in reversed(self._status.verdicts or []):
+            if (verdict.revision, verdict.time) not in self._known:
+                self._known.add((verdict.revision, verdict.time))
+                self._run.verdicts.append(verdict)
+
+    def _note(self, text: str) -> None:
+        self._run.changes.append(Change(self._now, self._serving, self._trial, self._counts(), text))
+
+    @property
+    def _serving(self) -> str:
+        return self._status.serving.name if self._status.serving else "-"
+
+    @property
+    def _trial(self) -> str:
+        trial = self._status.trial
+        return f"{trial.drafter} {trial.state}" if trial else "-"
+
+    def _counts(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for pod in self._cluster.serving():
+            counts[pod.drafter] = counts.get(pod.drafter, 0) + 1
+        return counts
+
+    def _lap(self, window: Window | None) -> None:
+        self._run.laps.append(
+            Lap(
+                end=self._now,
+                rate=self._demand.rate(self._now - self._window_seconds, self._elapsed - self._window_seconds),
+                serving=self._serving,
+                trial=self._trial,
+                ready=len(self._cluster.serving()),
+                refused=self._refused,
+                window=window,
+                accounts=self._spent,
+            )
+        )
+
+
+def _times(scenario: Scenario, spec: Spec) -> dict[str, Times]:
+    target = scenario.target
+    times = {BASELINE: Times(target.load_seconds, target.drain_seconds)}
+    for name in spec.names():
+        load = scenario.drafters[name].load_seconds
+        times[name] = Times(target.load_seconds if load is None else load, target.drain_seconds)
+    return times
+
+
+def _told(fault: Fault) -> str:
+    return {
+        "podLost": f"a pod of the {fault.arm} arm is lost",
+        "crash": f"an engine of {fault.drafter} crashes",
+        "queue": f"{fault.requests:g} requests come at once",
+        "metricsGap": f"no counters can be read for {fault.lasting:g} s",
+        "acceptance": f"the acceptance of {fault.drafter} is multiplied by {fault.factor:g}",
+        "slower": f"every engine runs at {fault.factor:g} of its speed for {fault.lasting:g} s",
+    }[fault.kind]
+
+
