@@ -75,8 +75,8 @@ class Line(NamedTuple):
     phi: float = 0.0
 
 
-def fit(sums: Demand) -> Line:
-    """The line behind the sums; needs three windows."""
+def fit(sums: Demand, reach: float = 0.0) -> Line:
+    """The line behind the sums; needs three windows. `reach` is how long a request decodes, in windows."""
     n = sums.weight * sums.weight / sums.squared if sums.squared > 0 else 0.0
     if n < 3 or sums.weight <= 0:
         return Line()
@@ -93,11 +93,22 @@ def fit(sums: Demand) -> Line:
     line = Line(known, slope, 0.0, math.sqrt(variance * n / (n - 2)), phi)
     if not known:
         return line
-    # Noise that lasts counts for as many windows as demand lasts with it. Demand's correlation at longer
-    # lags is taken to be that of adjacent windows (a day's curve under Poisson noise), never less.
+    return line._replace(slope_se=_slope_se(line, dd, next_dd, n, reach))
+
+
+def _slope_se(line: Line, dd: float, next_dd: float, n: float, reach: float) -> float:
+    """Standard error of the slope: chance, and what a change of speed itself does to the tokens.
+
+    Noise that lasts counts for as many windows as demand lasts with it. Demand's correlation at longer lags
+    is taken to be that of adjacent windows (a day's curve under Poisson noise), never less. And when speed
+    falls, the tokens in work fall back by as much for the time of a request: `reach` of the new part of
+    the noise is in the demand as well, and flattens the line.
+    """
+    variance = line.sd * line.sd
     lasting = max(0.0, min(1.0, next_dd / dd))
-    inflation = 1 + 2 * lasting * phi / (1 - phi)
-    return line._replace(slope_se=line.sd * math.sqrt(inflation / (n * dd)))
+    inflation = 1 + 2 * lasting * line.phi / (1 - line.phi)
+    flattened = min(1.0, reach) * (1 - line.phi) * variance / dd
+    return math.hypot(math.sqrt(variance * inflation / (n * dd)), flattened)
 
 
 def _next_products(sums: Demand, d: float, y: float, slope: float) -> tuple[float, float]:

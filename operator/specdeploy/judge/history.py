@@ -96,7 +96,8 @@ def learn(history: History, settings: Settings) -> Learned:
     Unknown before 60 windows, or while the sd of ln demand is below 5 %. `sd` and `phi` are 0 before 10
     windows. The pod sd starts from the one in `settings`.
     """
-    line = fit(history.demand)
+    residence = history.held / history.started if history.started > 0 else 0.0
+    line = fit(history.demand, residence / settings.window_seconds)
     weighed = line.known and history.windows >= WINDOWS_FOR_A_WEIGHT
     noisy = history.windows >= WINDOWS_FOR_NOISE
     pod_sd, pod_freedom = posterior(history.offsets, settings.pod_sd)
@@ -109,7 +110,7 @@ def learn(history: History, settings: Settings) -> Learned:
         weight_se=line.slope_se / (1 - line.slope) ** 2 if weighed else 0.0,
         sd=line.sd if noisy else 0.0,
         phi=line.phi if noisy else 0.0,
-        residence=history.held / history.started if history.started > 0 else 0.0,
+        residence=residence,
         finished=history.finished / history.pod_windows if history.pod_windows > 0 else 0.0,
         pod_sd=pod_sd,
         pod_freedom=pod_freedom,

@@ -26,7 +26,8 @@ MEMORY = round(HALF_LIFE / math.log(2))
 class PodMean(NamedTuple):
     """One pod: the mean of its deviations from its arm's mean log speed at equal load.
 
-    `key` is 0 for a free place; `seen` is its newest window; `windows` stops at 2077, from where on the mean fades like all history.
+    `key` is 0 for a free place; `seen` is its newest window; `windows` stops at 2077, from where on the mean
+    fades like all history.
     """
 
     key: int = 0
