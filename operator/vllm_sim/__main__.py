@@ -1,4 +1,4 @@
-"""`python -m vllm_sim serve MODEL [flags]`: stands for `vllm serve MODEL [flags]`."""
+"""`python -m vllm_sim serve MODEL [flags]` stands for `vllm serve MODEL [flags]`; `set` changes its knobs."""
 
 import sys
 

@@ -20,6 +20,7 @@ from vllm_sim.speculative import SpeculativeConfig
 
 _BLOCKS_PER_GPU = 8192
 _DEFAULT_UTILIZATION = 0.92
+_BLOCK_DRAFTERS = ("dflash", "dspark")
 # What the real page's only info series says beside the values that depend on flags.
 _FIXED_CACHE_LABELS = {
     "_block_size_resolved": "True",
@@ -38,7 +39,6 @@ _FIXED_CACHE_LABELS = {
     "mamba_page_size_padded": "None",
     "mamba_ssm_cache_dtype": "auto",
     "num_cpu_blocks": "None",
-    "num_gpu_blocks_override": "None",
     "prefix_cache_retention_interval": "0",
     "prefix_caching_hash_algo": "sha256",
     "prefix_match_unit": "None",
@@ -89,7 +89,8 @@ def build(args: argparse.Namespace, environ: Mapping[str, str], *, start: int = 
     except KnobError as error:
         raise failures.config_failure(f"ValueError: {error}") from None
     checkpoint = drafter.checkpoint if drafter else None
-    limits = _limits(args, knobs)
+    limits = _limits(args, knobs, drafter)
+    max_model_len = _max_model_len(args.max_model_len, knobs, drafter)
     if drafter and args.max_num_batched_tokens <= drafter.tokens:
         raise failures.config_failure(
             f"ValueError: max_num_batched_tokens={args.max_num_batched_tokens} must exceed the "
@@ -104,12 +105,12 @@ def build(args: argparse.Namespace, environ: Mapping[str, str], *, start: int = 
     return Arm(
         names=tuple(args.served_model_name),
         model=args.model,
-        max_model_len=args.max_model_len,
+        max_model_len=max_model_len,
         limits=limits,
         drafter=drafter,
         knobs=knobs,
         seed=f"{host}/{args.seed}/{method}/{checkpoint}",
-        cache_labels=_cache_labels(args, limits),
+        cache_labels=_cache_labels(args, limits, max_model_len),
         log_stats=not args.disable_log_stats,
     )
 
@@ -131,17 +132,39 @@ def _drafter(config: Mapping[str, object] | None) -> tuple[Drafter | None, str |
     return Drafter(method=method, checkpoint=checkpoint, tokens=tokens), checked.model
 
 
-def _limits(args: argparse.Namespace, knobs: Knobs) -> Limits:
+def _limits(args: argparse.Namespace, knobs: Knobs, drafter: Drafter | None) -> Limits:
     share = args.gpu_memory_utilization / _DEFAULT_UTILIZATION * (1 - knobs.kv_loss)
+    profiled = max(1, int(_BLOCKS_PER_GPU * args.tensor_parallel_size * share))
     return Limits(
-        max_num_seqs=args.max_num_seqs,
+        max_num_seqs=_seats(args, drafter),
         max_num_batched_tokens=args.max_num_batched_tokens,
-        kv_blocks=max(1, int(_BLOCKS_PER_GPU * args.tensor_parallel_size * share)),
+        kv_blocks=args.num_gpu_blocks_override or profiled,
         block_size=args.block_size,
+        prefix_caching=bool(args.enable_prefix_caching),
     )
 
 
-def _cache_labels(args: argparse.Namespace, limits: Limits) -> dict[str, str]:
+def _seats(args: argparse.Namespace, drafter: Drafter | None) -> int:
+    """Drafters of whole blocks verify so many tokens at once that fewer requests fit in a step."""
+    seats = int(args.max_num_seqs)
+    if drafter is None or drafter.method not in _BLOCK_DRAFTERS:
+        return seats
+    room = max(1, int(args.max_num_batched_tokens) // (drafter.tokens + 1))
+    if room < seats:
+        failures.log(f"WARNING Overriding max_num_active_seqs from {seats} to {room}.")
+    return min(seats, room)
+
+
+def _max_model_len(asked: int, knobs: Knobs, drafter: Drafter | None) -> int:
+    """vLLM serves no longer a context than its drafter can follow, and says so in its log only."""
+    length = int(knobs.draft_max_model_len)
+    if drafter is None or not 0 < length < asked:
+        return asked
+    failures.log(f"WARNING The draft model's context is shorter: reducing max_model_len to {length}.")
+    return length
+
+
+def _cache_labels(args: argparse.Namespace, limits: Limits, max_model_len: int) -> dict[str, str]:
     tokens = limits.kv_blocks * limits.block_size
     return {
         **_FIXED_CACHE_LABELS,
@@ -150,10 +173,11 @@ def _cache_labels(args: argparse.Namespace, limits: Limits) -> dict[str, str]:
         "cache_dtype": args.kv_cache_dtype,
         "enable_prefix_caching": str(args.enable_prefix_caching),
         "gpu_memory_utilization": str(args.gpu_memory_utilization),
-        "kv_cache_max_concurrency": str(round(tokens / args.max_model_len, 2)),
+        "kv_cache_max_concurrency": str(round(tokens / max_model_len, 2)),
         "kv_cache_memory_bytes": str(args.kv_cache_memory_bytes),
         "kv_cache_size_tokens": str(tokens),
         "num_gpu_blocks": str(limits.kv_blocks),
+        "num_gpu_blocks_override": str(args.num_gpu_blocks_override),
         "user_specified_block_size": "False",
     }
 

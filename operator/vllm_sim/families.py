@@ -1,7 +1,7 @@
 """Every `vllm:` series of vLLM 0.32's page, in its order, with its help text and where its value comes from.
 
 Names, texts and labels are the engine's interface, so they are written as the engine writes them. Series
-that a simulation has nothing to say about (multi-modal and external caches, preemptions) stand at 0, as
+that a simulation has nothing to say about (multi-modal and external caches) stand at 0, as
 they do there.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from vllm_sim.stats import CHOICES, PREEMPTIONS, Distribution, Stats
+from vllm_sim.stats import CHOICES, Distribution, Stats
 
 Value = float | Mapping[str, float] | Distribution
 
@@ -123,8 +123,10 @@ _STATE = (
 )
 
 _CACHES = (
-    Family("counter", "prefix_cache_queries", f"Prefix cache queries, {_QUERIED}", lambda s: s.prompt_tokens),
-    Family("counter", "prefix_cache_hits", f"Prefix cache hits, {_CACHED}", _zero),
+    Family(
+        "counter", "prefix_cache_queries", f"Prefix cache queries, {_QUERIED}", lambda s: s.prefix_queries
+    ),
+    Family("counter", "prefix_cache_hits", f"Prefix cache hits, {_CACHED}", lambda s: s.prefix_hits),
     Family(
         "counter",
         "external_prefix_cache_queries",
@@ -147,23 +149,37 @@ _CACHES = (
 )
 
 _TOKENS = (
-    Family("counter", "num_preemptions", "Cumulative number of preemption from the engine.", _zero),
+    Family(
+        "counter",
+        "num_preemptions",
+        "Cumulative number of preemption from the engine.",
+        lambda s: s.preemptions,
+    ),
     Family("counter", "prompt_tokens", "Number of prefill tokens processed.", lambda s: s.prompt_tokens),
     Family(
         "counter",
         "prompt_tokens_by_source",
         "Number of prompt tokens by source.",
-        lambda s: {"local_compute": s.prompt_tokens, "local_cache_hit": 0, "external_kv_transfer": 0},
+        lambda s: {
+            "local_compute": s.prompt_tokens - s.prefix_hits,
+            "local_cache_hit": s.prefix_hits,
+            "external_kv_transfer": 0,
+        },
         "source",
     ),
-    Family("counter", "prompt_tokens_cached", "Number of cached prompt tokens (local + external).", _zero),
+    Family(
+        "counter",
+        "prompt_tokens_cached",
+        "Number of cached prompt tokens (local + external).",
+        lambda s: s.prefix_hits,
+    ),
     Family(
         "counter",
         "prompt_tokens_cached_by_source",
         "Prefix-cache hit tokens by the cache tier that supplied them: device (local HBM), host (offloaded "
         "to DRAM), disk, p2p (transferred from another vLLM instance) or external_unspecified. Counted at "
         "admission; sums to vllm:prefix_cache_hits + vllm:external_prefix_cache_hits.",
-        _zeros("device", "host", "p2p", "disk", "external_unspecified"),
+        lambda s: {"device": s.prefix_hits, "host": 0, "p2p": 0, "disk": 0, "external_unspecified": 0},
         "source",
     ),
     Family(
@@ -262,12 +278,12 @@ _TIMES = (
     _histogram(
         "request_num_preemptions",
         "Histogram of the number of times a request was preempted.",
-        _each_request(PREEMPTIONS, 0),
+        lambda s: s.request_preemptions,
     ),
     _histogram(
         "request_prefill_kv_computed_tokens",
         "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
-        lambda s: s.request_prompt_tokens,
+        lambda s: s.request_computed_tokens,
     ),
 )
 

@@ -24,8 +24,10 @@ START_FAILURES = (
 RUN_FAILURES = ("crash", "engine-death", "hang", "killed")
 METRICS_MODES = ("ok", "garbage", "binary", "endless", "slow", "error")
 
-_PROBABILITIES = frozenset({"q1", "q", "coverage", "kv_loss"})
-_POSITIVE = frozenset({"base_ms", "answer_tokens", "tick_ms"})
+_PROBABILITIES = frozenset(
+    {"q1", "q", "coverage", "kv_loss", "prefix_hits", "error_share", "repetition_share"}
+)
+_POSITIVE = frozenset({"base_ms", "answer_tokens", "tick_ms", "young_slowdown"})
 
 
 class KnobError(ValueError):
@@ -48,20 +50,37 @@ class Knobs:
     """Share of request-steps that carry a draft (look-up methods find one only sometimes)."""
     sticky: float = 0.5
     """Standard deviation, over requests, of a request's own shift on logit q."""
+    decay_per_hour: float = 0.0
+    """Acceptance decays: all its chances are multiplied by exp(-decay_per_hour x hours since the start)."""
     kv_loss: float = 0.0
-    """Share of the KV blocks that the drafter's weights and cache take away."""
+    """Share of the KV blocks that the drafter's weights and cache take away. Read at the start only."""
+    draft_max_model_len: float = 0.0
+    """Longest context of the drafter, which the engine then lowers its own to; 0: as the model's. Read at the
+    start only."""
+    slots: float = 0.0
+    """At most so many requests run at once, whatever the flags allow; 0: as they say."""
     base_ms: float = 12.0
     """Fixed part of a plain step: weights and launch."""
     token_ms: float = 0.05
     """Cost of each token in a step."""
     prefill_ms: float = 0.05
     """Cost of each prompt token, in the step that admits the request."""
+    prefix_hits: float = 0.0
+    """Share of each prompt's tokens found in the prefix cache; they cost no prefill."""
+    young_seconds: float = 0.0
+    """For so long after its start the engine is slow."""
+    young_slowdown: float = 2.0
+    """By so much: the factor on all step times meanwhile."""
     noise: float = 0.03
     """Standard deviation of the log of one step's time."""
     drift: float = 0.01
     """Standard deviation of the log of a slow drift of all step times, with a memory of one minute."""
     answer_tokens: float = 256.0
     """Mean length of an answer to a request that sets no limit of its own."""
+    error_share: float = 0.0
+    """Chance that a request ends in an error of the engine, half-way through its answer."""
+    repetition_share: float = 0.0
+    """Chance that a request is ended for repeating itself, half-way through its answer."""
     tick_ms: float = 100.0
     """How often streams are written to. Counters are exact for every step in between."""
     startup_seconds: float = 2.0

@@ -28,11 +28,16 @@ class Limits:
     max_num_batched_tokens: int
     kv_blocks: int
     block_size: int
+    prefix_caching: bool = True
+
+    def blocks(self, tokens: int) -> int:
+        """KV blocks that so many tokens fill."""
+        return -(-tokens // self.block_size)
 
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One generation: after `output_tokens` it ends with `ending` ("length" or "stop"). Times in seconds."""
+    """One generation: after `output_tokens` it ends with `ending`, a FINISH_REASON. Times in seconds."""
 
     prompt_tokens: int
     output_tokens: int
@@ -41,12 +46,20 @@ class Request:
     arrived: float
     generated: int = 0
     finish_reason: str | None = None
+    computed: bool = False
+    """Whether its KV cache is there: it decodes, rather than being prefilled (again)."""
+    cached_tokens: int = 0
+    preemptions: int = 0
     scheduled_at: float = 0.0
     first_token_at: float = 0.0
     last_token_at: float = 0.0
     drafting: bool = False
     thresholds: tuple[float, ...] = ()
     logit_shift: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.generated
 
 
 @dataclass
@@ -66,6 +79,10 @@ class Scheduler:
     _step_ends: float | None = None
     _prefilling: int = 0
     _drift: float = 0.0
+    _began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock
 
     @property
     def busy(self) -> bool:
@@ -74,6 +91,7 @@ class Scheduler:
     def submit(self, request: Request) -> None:
         request.logit_shift = self.rng.gauss(0, 1)
         self._set_thresholds(request)
+        self._spoil(request)
         self.waiting.append(request)
 
     def abort(self, request: Request) -> None:
@@ -104,7 +122,18 @@ class Scheduler:
 
     def _set_thresholds(self, request: Request) -> None:
         shift = self.knobs.sticky * request.logit_shift
-        request.thresholds = speed.rejection_thresholds(self.knobs, self.speculative_tokens, shift)
+        age = request.arrived - self._began
+        request.thresholds = speed.rejection_thresholds(self.knobs, self.speculative_tokens, shift, age)
+
+    def _spoil(self, request: Request) -> None:
+        """Some requests end half-way, for a reason that the engine counts."""
+        errors, repetitions = self.knobs.error_share, self.knobs.repetition_share
+        if errors + repetitions == 0:
+            return
+        chance = self.rng.random()
+        if chance < errors + repetitions:
+            request.ending = "error" if chance < errors else "repetition"
+            request.output_tokens = max(1, request.output_tokens // 2)
 
     def _begin_step(self) -> bool:
         """Plan the next step unless one is under way; False when there is nothing to do."""
@@ -114,6 +143,7 @@ class Scheduler:
             if not self.waiting:
                 return False
             self.clock = max(self.clock, self.waiting[0].arrived)
+        self._preempt()
         decoding = len(self.running)
         prompt_tokens = self._admit()
         drafts = self._choose_drafts(decoding)
@@ -124,26 +154,59 @@ class Scheduler:
             drafts=drafts,
             prompt_tokens=prompt_tokens,
         )
-        self._step_ends = self.clock + seconds * self._noise(seconds)
+        self._step_ends = self.clock + seconds * self._disturbance(seconds)
         self._prefilling = prompt_tokens
         return True
 
+    def _preempt(self) -> None:
+        """Where the KV cache is full, the youngest give up their place and are prefilled again later."""
+        used = self._used_blocks()
+        while used > self.limits.kv_blocks and len(self.running) > 1:
+            request = self.running.pop()
+            used -= self.limits.blocks(request.tokens)
+            request.computed = request.drafting = False
+            request.preemptions += 1
+            self.stats.preemptions += 1
+            self.waiting.appendleft(request)
+
     def _admit(self) -> int:
-        """Move arrived requests into the batch, within its bounds; returns their prompt tokens."""
+        """Move arrived requests into the batch, within its bounds; returns the tokens to prefill."""
         tokens = 0
-        while (
-            self.waiting
-            and self.waiting[0].arrived <= self.clock
-            and len(self.running) < self.limits.max_num_seqs
-        ):
+        free = self.limits.kv_blocks - self._used_blocks()
+        while self.waiting and len(self.running) < self._seats:
             request = self.waiting[0]
-            if tokens and tokens + request.prompt_tokens > self.limits.max_num_batched_tokens:
+            prefill = request.tokens - self._cached(request)
+            free -= self.limits.blocks(request.tokens + 1)
+            if request.arrived > self.clock or (self.running and free < 0):
                 break
-            request.scheduled_at = self.clock
-            tokens += request.prompt_tokens
-            self.stats.prompt_tokens += request.prompt_tokens
+            if tokens and tokens + prefill > self.limits.max_num_batched_tokens:
+                break
+            tokens += prefill
+            if not request.generated:
+                self._count_prompt(request)
             self.running.append(self.waiting.popleft())
         return tokens
+
+    @property
+    def _seats(self) -> float:
+        return min(self.limits.max_num_seqs, self.knobs.slots or math.inf)
+
+    def _used_blocks(self) -> int:
+        return sum(self.limits.blocks(request.tokens) for request in self.running)
+
+    def _cached(self, request: Request) -> int:
+        """Prompt tokens in the prefix cache; at least one is always computed. vLLM finds whole blocks only;
+        here the share must not depend on the lengths of prompts."""
+        if not self.limits.prefix_caching:
+            return 0
+        return min(round(self.knobs.prefix_hits * request.prompt_tokens), request.prompt_tokens - 1)
+
+    def _count_prompt(self, request: Request) -> None:
+        request.scheduled_at = self.clock
+        request.cached_tokens = self._cached(request)
+        self.stats.prompt_tokens += request.prompt_tokens
+        self.stats.prefix_queries += request.prompt_tokens if self.limits.prefix_caching else 0
+        self.stats.prefix_hits += request.cached_tokens
 
     def _choose_drafts(self, decoding: int) -> int:
         if not self.speculative_tokens:
@@ -155,25 +218,26 @@ class Scheduler:
             drafts += request.drafting
         return drafts
 
-    def _noise(self, seconds: float) -> float:
+    def _disturbance(self, seconds: float) -> float:
         memory = math.exp(-seconds / _DRIFT_MEMORY_SECONDS)
         self._drift = memory * self._drift + math.sqrt(1 - memory * memory) * self.rng.gauss(
             0, self.knobs.drift
         )
-        return math.exp(self._drift + self.rng.gauss(0, self.knobs.noise))
+        young = self.clock - self._began < self.knobs.young_seconds
+        slowdown = self.knobs.young_slowdown if young else 1.0
+        return slowdown * math.exp(self._drift + self.rng.gauss(0, self.knobs.noise))
 
     def _finish_step(self, end: float) -> None:
         stats, duration = self.stats, end - self.clock
         decoding = tokens = 0
         finished: list[Request] = []
         for request in self.running:
-            if request.generated:
+            if request.computed:
                 decoding += 1
                 gained = 1 + self._accept(request)
             else:
                 gained = 1
-                request.first_token_at = end
-                stats.ttft.observe(end - request.arrived)
+                self._end_prefill(request, end)
             # What is accepted beyond the end of the answer is counted as accepted, then dropped.
             gained = min(gained, request.output_tokens - request.generated)
             request.generated += gained
@@ -188,6 +252,15 @@ class Scheduler:
         self._step_ends = None
         for request in finished:
             self._finish(request)
+
+    def _end_prefill(self, request: Request, end: float) -> None:
+        """The first token, or the next one of a request that was preempted and had its client wait."""
+        request.computed = True
+        if request.generated:
+            self.stats.inter_token_latency.observe(end - request.last_token_at)
+            return
+        request.first_token_at = end
+        self.stats.ttft.observe(end - request.arrived)
 
     def _accept(self, request: Request) -> int:
         if not request.drafting:
@@ -215,9 +288,10 @@ class Scheduler:
         stats.request_prompt_tokens.observe(request.prompt_tokens)
         stats.request_generation_tokens.observe(request.generated)
         stats.request_max_tokens.observe(request.max_tokens)
+        stats.request_computed_tokens.observe(request.prompt_tokens - request.cached_tokens)
+        stats.request_preemptions.observe(request.preemptions)
 
     def _update_gauges(self) -> None:
-        used = sum(-(-(r.prompt_tokens + r.generated) // self.limits.block_size) for r in self.running)
         self.stats.running = len(self.running)
         self.stats.waiting = len(self.waiting)
-        self.stats.kv_usage = min(1.0, used / self.limits.kv_blocks)
+        self.stats.kv_usage = min(1.0, self._used_blocks() / self.limits.kv_blocks)

@@ -19,7 +19,7 @@ from typing import Any
 from aiohttp import web
 
 from vllm_sim import arm as arms
-from vllm_sim import failures, flags
+from vllm_sim import control, failures, flags
 from vllm_sim.arm import Arm
 from vllm_sim.failures import StartFailure
 from vllm_sim.faults import Faults
@@ -162,11 +162,13 @@ def _shown(args: argparse.Namespace) -> dict[str, object]:
 
 
 def command(argv: Sequence[str]) -> int:
-    """What `vllm` does: `serve ...` or `--version`."""
+    """What `vllm` does: `serve ...` or `--version`; and `set`, which is the simulation's own."""
     if argv[:1] in (["--version"], ["-v"]):
         print(_version(os.environ))
         return 0
+    if argv[:1] == ["set"]:
+        return control.command(argv[1:])
     if argv[:1] != ["serve"]:
-        failures.log("vllm: error: the simulated engine knows the command `serve` only")
+        failures.log("vllm: error: the simulated engine knows the commands `serve` and `set` only")
         return 2
     return main(argv[1:], os.environ)

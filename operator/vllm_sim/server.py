@@ -27,6 +27,7 @@ from vllm_sim.openai import Asked, RequestError
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _DEAD = "EngineCore encountered an issue. See stack trace (above) for the root cause."
+_FAILED = "Internal server error"
 _DRAINING = "cannot schedule new futures after shutdown"
 _UNMEASURED = frozenset({"/metrics", "/health", "/ping", "/version", "/load", "/sim/knobs"})
 
@@ -194,6 +195,9 @@ async def _stream(
     pending = events.opening()
     try:
         async for tokens, reason in generation:
+            if reason == "error":
+                pending += openai.failed_stream(_FAILED)
+                break
             words = text.words(position + generated, tokens)
             generated += tokens
             pending += events.chunk(words, reason)
@@ -201,6 +205,7 @@ async def _stream(
                 pending += events.closing(generated)
             await response.write(pending)
             pending = b""
+        await response.write(pending)
         await response.write_eof()
     except EngineDeadError:
         await response.write(pending + openai.failed_stream(_DEAD))
@@ -214,6 +219,8 @@ async def _whole(asked: Asked, generation: Generation, ident: str) -> web.Respon
     async for tokens, reason in generation:
         generated += tokens
         finish_reason = reason or finish_reason
+    if finish_reason == "error":
+        return _internal_error(_FAILED)
     answer = text.words(text.start_of(asked.prompt), generated)
     return _json_response(
         openai.response(

@@ -24,12 +24,16 @@ def step_seconds(knobs: Knobs, *, decoding: int, drafted: int, drafts: int, prom
     return milliseconds / 1000
 
 
-def rejection_thresholds(knobs: Knobs, tokens: int, shift: float = 0.0) -> tuple[float, ...]:
+def rejection_thresholds(
+    knobs: Knobs, tokens: int, shift: float = 0.0, seconds: float = 0.0
+) -> tuple[float, ...]:
     """1 - S_i for i = 1..tokens: a uniform draw accepts as many tokens as it reaches thresholds.
 
-    `shift` is the request's own, on logit q: some answers are easier to draft than others.
+    `shift` is the request's own, on logit q: some answers are easier to draft than others. `seconds` since
+    the engine's start are for acceptance that decays.
     """
-    first, later = _shifted(knobs.q1, shift), _shifted(knobs.q, shift)
+    left = math.exp(-knobs.decay_per_hour * seconds / 3600)
+    first, later = _shifted(left * knobs.q1, shift), _shifted(left * knobs.q, shift)
     return tuple(1 - first * later**i for i in range(tokens))
 
 

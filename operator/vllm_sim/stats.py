@@ -87,6 +87,9 @@ class Stats:
     generation_tokens: int = 0
     prompt_tokens: int = 0
     running: int = 0
+    prefix_queries: int = 0
+    prefix_hits: int = 0
+    preemptions: int = 0
     waiting: int = 0
     kv_usage: float = 0.0
     finished: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FINISH_REASONS, 0))
@@ -105,6 +108,9 @@ class Stats:
     request_prompt_tokens: Distribution = field(init=False)
     request_generation_tokens: Distribution = field(init=False)
     request_max_tokens: Distribution = field(init=False)
+    request_computed_tokens: Distribution = field(init=False)
+    """Prompt tokens of each request that were not in the prefix cache."""
+    request_preemptions: Distribution = field(default_factory=lambda: Distribution(PREEMPTIONS))
 
     def __post_init__(self) -> None:
         bounds = one_two_five(self.max_model_len)
@@ -112,6 +118,7 @@ class Stats:
         self.request_prompt_tokens = Distribution(bounds)
         self.request_generation_tokens = Distribution(bounds)
         self.request_max_tokens = Distribution(bounds)
+        self.request_computed_tokens = Distribution(bounds)
 
     @property
     def drafts(self) -> int:

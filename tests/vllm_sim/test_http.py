@@ -196,3 +196,51 @@ async def test_a_wrong_knob_changes_nothing(simulate, body):
         before = await sim.get("/sim/knobs")
         assert (await sim.post("/sim/knobs", body))[0] == 400
         assert await sim.get("/sim/knobs") == before
+
+
+@pytest.mark.parametrize(
+    ("share", "stream", "status", "http"),
+    [("1", False, 500, "5xx"), ("1", True, 200, "2xx"), ("0", False, 200, "2xx")],
+)
+async def test_an_error_of_the_engine_is_a_500_or_the_end_of_the_stream(
+    simulate, share, stream, status, http
+):
+    async with simulate(VLLM_SIM_ERROR_SHARE=share) as sim:
+        got, answer = await sim.post("/v1/completions", {**TEXT, "stream": stream})
+        values = await sim.values()
+    assert got == status
+    assert ("Internal server error" in str(answer)) is (share == "1")
+    if stream:
+        assert answer.endswith("data: [DONE]\n\n")
+    assert values[f'http_requests_total{{handler="/v1/completions",method="POST",status="{http}"}}'] == 1
+    ended = "error" if share == "1" else "length"
+    reason = f'vllm:request_success_total{{engine="0",finished_reason="{ended}",model_name="m"}}'
+    assert values[reason] == 1
+
+
+async def test_requests_that_are_refused_are_counted_by_status_and_handler(simulate):
+    async with simulate(*NGRAM) as sim:
+        before = await sim.values()
+        for extra in ({"min_p": 0.1}, {"logit_bias": {"1": 2}}, {}):
+            await sim.post("/v1/completions", {**TEXT, **extra})
+        values = await sim.values()
+    count = 'http_requests_total{{handler="/v1/completions",method="POST",status="{}"}}'
+    assert count.format("4xx") not in before
+    assert (values[count.format("4xx")], values[count.format("2xx")]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("argv", "suffix", "length"),
+    [((), "", 8192), (NGRAM, "", 8192), (NGRAM, "512", 512), (NGRAM, "99999", 8192), ((), "512", 8192)],
+    ids=["baseline", "a drafter as long", "a shorter drafter", "a longer drafter", "no drafter"],
+)
+async def test_a_drafter_lowers_the_longest_context_and_longer_requests_are_refused(
+    simulate, argv, suffix, length
+):
+    async with simulate(*argv, VLLM_SIM_DRAFT_MAX_MODEL_LEN=suffix, VLLM_SIM_BASE_MS="0.01") as sim:
+        [card] = json.loads((await sim.get("/v1/models"))[1])["data"]
+        over, answer = await sim.post("/v1/completions", {"prompt": "hi", "max_tokens": length})
+        within, _ = await sim.post("/v1/completions", {"prompt": "hi", "max_tokens": 500})
+    assert card["max_model_len"] == length
+    assert (over, within) == (400, 200)
+    assert f"maximum context length is {length} tokens" in answer["error"]["message"]

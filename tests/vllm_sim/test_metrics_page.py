@@ -1,5 +1,6 @@
 """`/metrics` has the series of a real vLLM: `series_*.txt` are the names and label keys of recorded pages."""
 
+import asyncio
 import pathlib
 import re
 
@@ -117,3 +118,37 @@ async def test_a_drafter_with_weights_of_its_own_has_fewer_kv_blocks(simulate):
 async def test_without_log_stats_nothing_is_said_of_the_engine(simulate):
     async with simulate("--disable-log-stats") as sim:
         assert not [name for name in await sim.values() if name.startswith("vllm:")]
+
+
+async def test_sums_of_finished_requests_and_of_the_prefix_cache_are_on_the_page(simulate):
+    async with simulate(VLLM_SIM_PREFIX_HITS="0.5") as sim:
+        for prompt, tokens in (([1] * 40, 5), ([2] * 60, 7)):
+            await sim.post("/v1/completions", {"prompt": prompt, "max_tokens": tokens})
+        values = await sim.values()
+    labels = '{engine="0",model_name="m"}'
+    cached = '{engine="0",model_name="m",source="device"}'
+    expected = {
+        f"vllm:request_params_max_tokens_sum{labels}": 12,
+        f"vllm:request_generation_tokens_sum{labels}": 12,
+        f"vllm:prompt_tokens_total{labels}": 100,
+        f"vllm:prefix_cache_queries_total{labels}": 100,
+        f"vllm:prefix_cache_hits_total{labels}": 50,
+        f"vllm:prompt_tokens_cached_total{labels}": 50,
+        f"vllm:prompt_tokens_cached_by_source_total{cached}": 50,
+        f"vllm:request_prefill_kv_computed_tokens_sum{labels}": 50,
+        f"vllm:num_preemptions_total{labels}": 0,
+        f"vllm:request_num_preemptions_count{labels}": 2,
+    }
+    assert {name: values[name] for name in expected} == expected
+
+
+async def test_a_kv_cache_of_a_given_size_preempts_and_says_so(simulate):
+    async with simulate("--num-gpu-blocks-override", "8", VLLM_SIM_BASE_MS="0.5") as sim:
+        body = {"prompt": [1] * 16, "max_tokens": 80}
+        answers = await asyncio.gather(*(sim.post("/v1/completions", body) for _ in range(4)))
+        values = await sim.values()
+    assert [status for status, _ in answers] == [200] * 4
+    assert values['vllm:num_preemptions_total{engine="0",model_name="m"}'] > 0
+    [info] = [name for name in values if name.startswith("vllm:cache_config_info")]
+    for label in ('kv_cache_size_tokens="128"', 'num_gpu_blocks="8"', 'num_gpu_blocks_override="8"'):
+        assert label in info

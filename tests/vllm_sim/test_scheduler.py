@@ -11,10 +11,14 @@ from vllm_sim.speed import expected_speedup
 from vllm_sim.stats import Stats
 
 
-def engine(knobs: Knobs, tokens: int = 0, *, seats: int = 64, seed: int = 1) -> Scheduler:
+def engine(
+    knobs: Knobs, tokens: int = 0, *, seats: int = 64, seed: int = 1, blocks: int = 4096, cache: bool = True
+) -> Scheduler:
     return Scheduler(
         knobs=knobs,
-        limits=Limits(max_num_seqs=seats, max_num_batched_tokens=2048, kv_blocks=4096, block_size=16),
+        limits=Limits(
+            seats, max_num_batched_tokens=2048, kv_blocks=blocks, block_size=16, prefix_caching=cache
+        ),
         stats=Stats(max_model_len=4096, speculative_tokens=tokens),
         rng=random.Random(seed),
         clock=0.0,
@@ -204,3 +208,118 @@ def test_acceptance_sticks_to_requests():
         return max(seconds) / min(seconds)
 
     assert spread(0.0) < 1.25 < spread(0.8)
+
+
+@pytest.mark.parametrize(
+    ("share", "cache", "queries", "hits"),
+    [(0.0, True, 4000, 0), (0.75, True, 4000, 3000), (1.0, True, 4000, 3996), (0.75, False, 0, 0)],
+    ids=["no hit", "three quarters", "all but one token", "no prefix caching"],
+)
+def test_prompt_tokens_in_the_prefix_cache_are_counted_and_cost_no_prefill(share, cache, queries, hits):
+    def first_token(knobs: Knobs) -> tuple[float, Stats]:
+        scheduler = engine(knobs, cache=cache)
+        for _ in range(4):
+            scheduler.submit(request(prompt=1000, output=2))
+        scheduler.advance(100)
+        return scheduler.stats.ttft.total / 4, scheduler.stats
+
+    steady = Knobs(noise=0, drift=0, prefill_ms=1)
+    without, _ = first_token(steady)
+    seconds, stats = first_token(steady.replaced({"prefix_hits": share}))
+    assert (stats.prefix_queries, stats.prefix_hits, stats.prompt_tokens) == (queries, hits, 4000)
+    assert stats.request_computed_tokens.total == 4000 - hits
+    if hits == 0:
+        assert seconds == without
+    else:
+        assert seconds < without * (1.1 - hits / 4000)
+
+
+def test_a_full_kv_cache_preempts_the_youngest_which_finish_later_all_the_same():
+    scheduler = engine(Knobs(), blocks=60)
+    requests = [request(index / 100, output=200, prompt=16) for index in range(8)]
+    for each in requests:
+        scheduler.submit(each)
+    for tick in range(400):
+        scheduler.advance(tick / 20)
+        assert scheduler.stats.kv_usage <= 1
+    stats = scheduler.stats
+    assert stats.preemptions > 0
+    assert requests[0].preemptions == 0
+    assert sum(each.preemptions for each in requests) == stats.preemptions == stats.request_preemptions.total
+    assert [each.generated for each in requests] == [200] * 8
+    assert (stats.finished["length"], stats.ttft.count, stats.prompt_tokens) == (8, 8, 128)
+    assert stats.generation_tokens == 1600
+    assert stats.inter_token_latency.count == 1600 - 8
+    assert stats.inter_token_latency.total == pytest.approx(stats.decode_time.total)
+
+
+def test_an_empty_engine_admits_even_what_its_kv_cache_cannot_hold():
+    scheduler = engine(Knobs(), blocks=2)
+    scheduler.submit(request(prompt=100, output=50))
+    scheduler.advance(100)
+    assert scheduler.stats.finished["length"] == 1
+
+
+def test_slots_bound_the_batch_below_the_flags():
+    scheduler = engine(Knobs(slots=3))
+    for _ in range(5):
+        scheduler.submit(request())
+    scheduler.advance(0.5)
+    assert (scheduler.stats.running, scheduler.stats.waiting) == (3, 2)
+    scheduler.change_knobs(Knobs())
+    scheduler.advance(1.0)
+    assert (scheduler.stats.running, scheduler.stats.waiting) == (5, 0)
+
+
+def test_a_young_engine_is_slow_and_then_no_more():
+    scheduler = engine(Knobs(young_seconds=20, young_slowdown=3, noise=0, drift=0))
+    speeds = []
+    for second in (0, 30):
+        before = (scheduler.stats.iteration_tokens.count, scheduler.clock)
+        for _ in range(4):
+            scheduler.submit(request(second, output=300))
+        scheduler.advance(second + 15)
+        steps = scheduler.stats.iteration_tokens.count - before[0]
+        speeds.append(steps / (scheduler.clock - max(before[1], second)))
+    assert speeds[1] / speeds[0] == pytest.approx(3, rel=0.05)
+
+
+def test_acceptance_decays_by_the_hour():
+    scheduler = engine(Knobs(q1=0.8, q=0.8, sticky=0, decay_per_hour=0.1), 1)
+    shares = []
+    for hour in (0, 5, 20):
+        before = (scheduler.stats.drafts, scheduler.stats.accepted_per_position()[0])
+        for _ in range(20):
+            scheduler.submit(request(3600.0 * hour, output=200))
+        scheduler.advance(3600.0 * hour + 600)
+        drafts, accepted = scheduler.stats.drafts - before[0], scheduler.stats.accepted_per_position()[0]
+        shares.append((accepted - before[1]) / drafts)
+    assert shares == pytest.approx([0.8, 0.8 * 0.6065, 0.8 * 0.1353], abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "endings"),
+    [
+        ({"error_share": 1}, {"error": 40}),
+        ({"repetition_share": 1}, {"repetition": 40}),
+        ({}, {"length": 40}),
+    ],
+)
+def test_requests_that_go_wrong_end_half_way_with_their_reason(knobs, endings):
+    scheduler = engine(Knobs().replaced(knobs))
+    for _ in range(40):
+        scheduler.submit(request(output=60))
+    scheduler.advance(1000)
+    stats = scheduler.stats
+    assert {reason: count for reason, count in stats.finished.items() if count} == endings
+    assert stats.generation_tokens == 40 * (60 if "length" in endings else 30)
+
+
+def test_only_the_given_share_goes_wrong():
+    scheduler = engine(Knobs(error_share=0.2, repetition_share=0.3))
+    for _ in range(400):
+        scheduler.submit(request(output=10))
+    scheduler.advance(1000)
+    finished = scheduler.stats.finished
+    assert finished["error"] == pytest.approx(80, abs=25)
+    assert finished["repetition"] == pytest.approx(120, abs=30)

@@ -159,3 +159,16 @@ def test_an_arm_drafts_as_its_speculative_config_says(keys, method, tokens):
 @pytest.mark.parametrize(("argv", "code"), [(["--version"], 0), (["bench"], 2), ([], 2)])
 def test_the_command_knows_serve_and_version(capsys, argv, code):
     assert serve.command(argv) == code
+
+
+@pytest.mark.parametrize(
+    ("config", "seats"),
+    [
+        ({"method": "dflash", "model": "org/head", "num_speculative_tokens": 7}, 256),
+        ({"method": "dspark", "num_speculative_tokens": 3}, 300),
+        (EAGLE3, 300),
+    ],
+)
+def test_block_drafters_leave_fewer_places(config, seats):
+    argv = [*spec(**config), "--max-num-seqs", "300", "--max-num-batched-tokens", "2048"]
+    assert build(flags.parse(argv), {}).limits.max_num_seqs == seats

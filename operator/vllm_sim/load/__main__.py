@@ -36,6 +36,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--spread", type=float, default=0.5, help="answers are up to this share shorter")
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--ignore-eos", action="store_true", help="answers always have --max-tokens tokens")
+    parser.add_argument("--extra", type=json.loads, default={}, help="JSON object put into every request")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one request")
     parser.add_argument("--mode", choices=("chat", "completions"), default="chat")
     parser.add_argument("--prompts", choices=prompts.NAMES, default="varied")
@@ -57,6 +58,7 @@ async def run(args: argparse.Namespace) -> dict[str, Any]:
         chat=args.mode == "chat",
         ignore_eos=args.ignore_eos,
         timeout_seconds=args.timeout,
+        extra=args.extra,
     )
     plan = Plan(
         concurrency=args.concurrency,

@@ -7,7 +7,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -45,6 +45,8 @@ class Target:
     chat: bool
     ignore_eos: bool
     timeout_seconds: float
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Put into each request's body (`min_p`, say, which vLLM refuses under speculation)."""
 
     @property
     def endpoint(self) -> str:
@@ -58,6 +60,7 @@ class Target:
             "temperature": self.temperature,
             "stream": True,
             "stream_options": {"include_usage": True},
+            **self.extra,
         }
         if self.ignore_eos:
             body["ignore_eos"] = True
