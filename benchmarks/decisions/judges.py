@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from inspect import signature
 from typing import BinaryIO
 
 from benchmarks.decisions.rules import Decision
@@ -23,7 +23,7 @@ _DECISIONS = {
     Outcome.GUARDED: Decision.ROLLED_BACK,
     Outcome.NOT_WORTH_IT: Decision.NOT_WORTH_IT,
 }
-_POD_FIELDS = tuple(each.name for each in fields(PodWindow))
+_POD_FIELDS = tuple(signature(PodWindow).parameters)
 
 
 class ThisJudge:

@@ -7,8 +7,8 @@ Keys that nobody knows are ignored. Decoding is typed, and is most of what a lin
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from inspect import Parameter, signature
 from typing import Annotated, Any, BinaryIO, get_type_hints
 
 import msgspec
@@ -31,9 +31,9 @@ def _pod_type() -> Any:
     hints = get_type_hints(PodWindow)
     fields: list[Any] = [
         (each.name, hints[each.name])
-        if each.default is dataclasses.MISSING
+        if each.default is Parameter.empty
         else (each.name, hints[each.name], each.default)
-        for each in dataclasses.fields(PodWindow)
+        for each in signature(PodWindow).parameters.values()
     ]
     return msgspec.defstruct("Pod", fields, frozen=True, gc=False)
 
