@@ -27,13 +27,9 @@ class Queue(NamedTuple):
 
     def add(self, trial: Queuing, baseline: Queuing) -> Queue:
         """Leaves the history as it is where one of the arms did not tell its queue."""
-        return self.watch(trial.waiting, baseline.waiting)
-
-    def watch(self, trial: float | None, baseline: float | None) -> Queue:
-        """One window's mean queues per pod; None where an arm did not tell it."""
-        if trial is None or baseline is None:
+        if trial.waiting is None or baseline.waiting is None:
             return self
-        queuing = trial > QUEUE_PER_POD and baseline == 0
+        queuing = trial.waiting > QUEUE_PER_POD and baseline.waiting == 0
         return Queue((self.bits << 1 | queuing) & (1 << WATCHED_WINDOWS) - 1)
 
     @property

@@ -1,0 +1,94 @@
+"""Rare events: has the trial more of them per request than is tolerated? An exact sequential test.
+
+The tolerated rate is r0 = 1 + increase times the baseline's plus an absolute rate f. With x and X events in
+n and N requests of trial and baseline, and any r > r0,
+
+    exp(x a + X b - (e^a - 1) f n),   e^a = (r / r0) e^b,   e^b = (r0 n + N) / (r n + N)
+
+has a mean of at most 1 wherever the trial's rate is tolerated and events are independent (Poisson or
+binomial); for f = 0 it is the likelihood ratio of the binomial split of x + X. Products over windows,
+averaged over r and over the window at which the trouble began (weight 1 / (j (j + 1)) for the j-th), stay
+below 1000 in all time with probability 0.999 (Ville), however often one looks. As every window may be the
+beginning, trouble that begins late is found, whatever the baseline suffered before.
+
+Events that are not independent: a client that retries a broken request, or a burst of preemptions, makes
+many events in one window. So one window multiplies by at most exp(`most`), and an alarm needs several. What
+remains: a client that stays connected to the trial's one pod and sends, through all those windows, requests
+that are broken anyway. Counters cannot tell that from a fault of the drafter; the sentence shows the counts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from specdeploy.judge.guards.limits import CountLimit
+
+ALARM = 1000.0
+LARGEST_SCORE = 1e9
+EPOCH = 240
+"""Windows after which all is forgotten: the counts shown are recent however long an arm is watched."""
+SLIGHT, GREAT = 2.0, 12.0
+"""The excesses tried, r / r0."""
+
+_LOG_SLIGHT, _LOG_GREAT = math.log(SLIGHT), math.log(GREAT)
+
+
+class Events(NamedTuple):
+    """The events of one window and the requests they are of, on both arms."""
+
+    trial: float
+    trial_requests: float
+    baseline: float
+    baseline_requests: float
+
+
+class Counts(NamedTuple):
+    """The evidence for a slight and for a great excess, in [0, 1e9], and totals over the windows.
+
+    No logs: a step is bounded above, and evidence that has sunk to 0 is renewed by the next beginning.
+    """
+
+    windows: int = 0
+    slight: float = 0.0
+    great: float = 0.0
+    trial: float = 0.0
+    trial_requests: float = 0.0
+    baseline: float = 0.0
+    baseline_requests: float = 0.0
+
+    def add(self, events: Events, limit: CountLimit, most: float) -> Counts:
+        """One window; unchanged if an arm had no request. `most`: the largest log of a step."""
+        if events.trial_requests < 1 or events.baseline_requests < 1:
+            return self
+        windows, slight, great, trial, requests, baseline, others = self if self.windows < EPOCH else Counts()
+        beginning = 1 / ((windows + 1) * (windows + 2))
+        step, great_step = _steps(events, limit, most)
+        return Counts(
+            windows + 1,
+            min(LARGEST_SCORE, (slight + beginning) * step),
+            min(LARGEST_SCORE, (great + beginning) * great_step),
+            trial + events.trial,
+            requests + events.trial_requests,
+            baseline + events.baseline,
+            others + events.baseline_requests,
+        )
+
+    @property
+    def alarmed(self) -> bool:
+        return self.slight + self.great >= 2 * ALARM
+
+
+def _steps(events: Events, limit: CountLimit, most: float) -> tuple[float, float]:
+    """What the window multiplies the evidence by, for a slight and for a great excess."""
+    trial, requests, baseline, others = events
+    tolerated = (1 + limit.increase) * requests
+    whole = tolerated + others
+    down, great_down = whole / (SLIGHT * tolerated + others), whole / (GREAT * tolerated + others)
+    allowed = limit.rate * requests
+    log, great_log = (1 - SLIGHT * down) * allowed, (1 - GREAT * great_down) * allowed
+    if trial or baseline:
+        both = trial + baseline
+        log = min(most, log + trial * _LOG_SLIGHT + both * math.log(down))
+        great_log = min(most, great_log + trial * _LOG_GREAT + both * math.log(great_down))
+    return math.exp(log), math.exp(great_log)
