@@ -44,7 +44,7 @@ def test_a_disaster_is_out_after_so_many_windows(ratio: float, windows: int | No
 def test_one_window_never_decides_however_slow() -> None:
     for ratio in (1e-6, 0.01, 0.3):
         state, verdict, _ = judge([window(0), window(1, ratio), window(2), window(3), window(4, ratio)])
-        assert verdict is None, state.lane
+        assert verdict is None, state.watch.lane
 
 
 def test_a_good_window_forgives_an_earlier_bad_one() -> None:
@@ -106,7 +106,7 @@ def test_too_little_traffic_on_both_arms_is_no_disaster() -> None:
     quiet = [Window(i, 60.0, {BASELINE: (pod(tokens=500),), TRIAL: (pod(5, tokens=500),)}) for i in range(9)]
     state, verdict, _ = judge(quiet)
     assert verdict is None
-    assert state.lane == Lane()
+    assert state.watch.lane == Lane()
 
 
 def queues(*pairs: tuple[float | None, float | None]) -> list[Window]:
@@ -157,4 +157,4 @@ def test_no_data_leaves_the_alarms_as_they_were() -> None:
     settings = Settings()
     state, _ = observe(start(settings), window(0, 0.44), settings)
     after, verdict = observe(state, replace(WITHOUT, index=1), settings)
-    assert (after.lane, after.queue, verdict) == (state.lane, state.queue, None)
+    assert (after.watch, verdict) == (state.watch, None)

@@ -96,7 +96,7 @@ def test_hostile_numbers_never_raise_and_always_survive_a_restart(windows: list[
 def test_a_state_has_one_size_and_leaves_room_in_status() -> None:
     sizes = {len(pack(judge(window(i) for i in range(count))[0])) for count in (0, 1, 60)}
     assert len(sizes) == 1
-    assert sizes.pop() < 1500
+    assert sizes.pop() < 3000
 
 
 def repacked(text: str, changes: dict[int, float], *, cut: int = 0, more: int = 0) -> str:
@@ -127,7 +127,7 @@ GOOD = pack(judge(window(i) for i in range(20))[0])
         repacked(GOOD, {1: 0.0}),
         repacked(GOOD, {2: 1.5}),
         repacked(GOOD, {8: 0.5}),
-        repacked(GOOD, {-1: -1.0}),
+        repacked(GOOD, {-3: -1.0}),
         repacked(GOOD, dict.fromkeys(range(9, 60), -7.0)),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_text_that_is_no_state_is_malformed(text: str) -> None:
         unpack(text)
 
 
-@pytest.mark.parametrize("version", [0.0, 2.0, -1.0, 1e300, float("nan")])
+@pytest.mark.parametrize("version", [0.0, 1.0, -1.0, 1e300, float("nan")])
 def test_a_state_of_another_version_is_told_from_a_broken_one(version: float) -> None:
     with pytest.raises(UnknownVersion):
         unpack(repacked(GOOD, {0: version}))

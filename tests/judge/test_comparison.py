@@ -4,10 +4,18 @@ from itertools import pairwise
 
 import pytest
 
-from specdeploy.judge import Settings, start
-from specdeploy.judge.comparison import Comparison, Sums, estimate, pod_term
+from specdeploy.judge import Learned, Settings, TrialState, start
+from specdeploy.judge.comparison import Comparison, Evidence
+from specdeploy.judge.interval import Corrections, Estimate, pod_term
+from specdeploy.judge.interval import estimate as estimate_with
+from specdeploy.judge.noise import Sums
 
-FROZEN = start(Settings(pod_sd=0.0)).frozen
+CALM = start(Settings(pod_sd=0.0))
+FROZEN = CALM.frozen
+
+
+def estimate(comparison: Comparison, state: TrialState = CALM) -> Estimate | None:
+    return estimate_with(comparison, state.frozen, state.corrections)
 
 
 def compared(
@@ -15,7 +23,8 @@ def compared(
 ) -> Comparison:
     comparison = Comparison()
     for index, value in zip(indices or range(len(values)), values, strict=True):
-        comparison = comparison.add(index, ratio=value, load=load, inverse_pods=inverse_pods)
+        evidence = Evidence(value, value, load, load - value, inverse_pods)
+        comparison = comparison.add(index, evidence, 8.0)
     return comparison
 
 
@@ -45,14 +54,14 @@ def test_the_running_sums_give_the_interval_of_the_whole_list(n: int, alpha: flo
     values = [0.1]
     for _ in range(n - 1):
         values.append(0.1 + 0.4 * (values[-1] - 0.1) + rng.uniform(-0.05, 0.05))
-    known = estimate(compared(values), FROZEN)
+    known = estimate(compared(values))
     assert known is not None
     assert (known.lower(alpha), known.upper(alpha)) == pytest.approx(plain_bounds(values, alpha))
 
 
 def test_nothing_is_estimated_before_the_tenth_window() -> None:
-    assert estimate(compared([0.1, 0.2] * 4 + [0.1]), FROZEN) is None
-    assert estimate(compared([0.1, 0.2] * 5), FROZEN) is not None
+    assert estimate(compared([0.1, 0.2] * 4 + [0.1])) is None
+    assert estimate(compared([0.1, 0.2] * 5)) is not None
 
 
 def test_a_gap_breaks_no_autocorrelation() -> None:
@@ -89,7 +98,7 @@ def test_the_recent_half_begins_at_15_30_60_and_120() -> None:
     sizes = {}
     comparison = Comparison()
     for index in range(250):
-        comparison = comparison.add(index, ratio=0.0, load=0.0, inverse_pods=2.0)
+        comparison = comparison.add(index, Evidence(0.0, 0.0, 0.0, 0.0, 2.0), 8.0)
         sizes[index + 1] = comparison.recent.n
     assert [sizes[n] for n in (14, 15, 29, 30, 31, 59, 60, 119, 120, 239, 240)] == [
         *(14, 15, 29, 15, 16, 44, 30, 89, 60, 179, 120)
@@ -103,7 +112,7 @@ def test_the_recent_half_begins_at_15_30_60_and_120() -> None:
 def test_unequal_load_takes_twice_its_log_from_the_side_it_flatters(
     load: float, low: float, high: float
 ) -> None:
-    known = estimate(compared([0.1, 0.2] * 10, load=load), FROZEN)
+    known = estimate(compared([0.1, 0.2] * 10, load=load))
     assert known is not None
     assert (known.low_penalty, known.high_penalty) == pytest.approx((low, high))
 
@@ -112,7 +121,7 @@ def test_unequal_load_takes_twice_its_log_from_the_side_it_flatters(
 def test_pods_of_a_kind_differ_by_what_more_windows_do_not_average_away(
     inverse_pods: float, term: float
 ) -> None:
-    frozen = start(Settings()).frozen
+    state = start(Settings())
     for windows in (20, 200):
         comparison = compared([0.1, 0.2] * windows, inverse_pods=inverse_pods)
-        assert pod_term(comparison, frozen) == pytest.approx(term, abs=1e-4)
+        assert pod_term(comparison, state.frozen, state.corrections) == pytest.approx(term, abs=1e-4)

@@ -17,7 +17,8 @@ from specdeploy.judge import (
     summary,
     unpack,
 )
-from specdeploy.judge.comparison import Comparison, Sums
+from specdeploy.judge.comparison import Comparison
+from specdeploy.judge.noise import Sums
 from specdeploy.judge.decide import decide
 from tests.judge.windows import judge, noisy_windows, window
 
@@ -128,10 +129,11 @@ def test_short_of_a_clear_loss_the_recent_half_must_agree(
         result = Sums()
         for index in range(count):
             value = math.log(ratio) + WOBBLE[index % 6]
-            result = result.add(value, result.mean)
+            result = result.add(value, None)
         return result
 
-    comparison = Comparison(whole=sums(whole, 60), recent=sums(recent, 30))
+    everything = sums(whole, 60)
+    comparison = Comparison(whole=everything, half=everything.since(sums(recent, 30)))
     verdict = decide(start(CALM)._replace(baseline=comparison), CALM)
     assert (verdict.outcome if verdict else None) is outcome
 

@@ -49,7 +49,7 @@ def test_a_window_out_of_order_changes_nothing_but_the_count(index: int) -> None
     after, verdict = observe(state, window(index, 0.44), settings)
     assert verdict is None
     assert summary(after).last_skipped is Reason.OUT_OF_ORDER
-    assert (after.baseline, after.lane, after.last_index) == (state.baseline, state.lane, 5)
+    assert (after.baseline, after.watch, after.last_index) == (state.baseline, state.watch, 5)
 
 
 @pytest.mark.parametrize("baseline_tokens", [24000.0, 500.0])

@@ -8,6 +8,7 @@ from specdeploy.judge import (
     BASELINE,
     SERVING,
     TRIAL,
+    Learned,
     PodWindow,
     Settings,
     TrialState,
@@ -21,6 +22,8 @@ SECONDS = 60.0
 SPEED = 50.0
 DECODE_TOKENS = 24000.0
 FIRST_TOKENS = 60.0
+WATCHED = Learned(windows=60)
+"""A baseline that was watched before the trial, and whose load never changed: it taught no weight."""
 
 
 def pod(
@@ -48,11 +51,11 @@ def window(
 
 
 def judge(
-    windows: Iterable[Window], settings: Settings | None = None
+    windows: Iterable[Window], settings: Settings | None = None, learned: Learned = WATCHED
 ) -> tuple[TrialState, Verdict | None, int]:
     """Judges windows until a verdict: the state, the verdict and how many windows were looked at."""
     settings = settings or Settings()
-    state, looked = start(settings), 0
+    state, looked = start(settings, learned), 0
     for each in windows:
         looked += 1
         state, verdict = observe(state, each, settings)

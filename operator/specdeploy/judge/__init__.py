@@ -6,7 +6,9 @@ size.
 """
 
 from specdeploy.judge.assess import ADVICE, Use, WindowUse, assess
-from specdeploy.judge.codec import MalformedState, UnknownVersion, pack, unpack
+from specdeploy.judge.codec import MalformedState, UnknownVersion, pack, pack_tuple, unpack, unpack_tuple
+from specdeploy.judge.learned import BANDS, Learned, band_of
+from specdeploy.judge.sensitivity import Sensitivity, sensitivity, sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, forget_serving, start
 from specdeploy.judge.trial import expire, observe, summary, window_ratio
@@ -15,16 +17,19 @@ from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Obstacle, PodWindo
 
 __all__ = [
     "ADVICE",
+    "BANDS",
     "BASELINE",
     "SERVING",
     "TRIAL",
     "Cause",
+    "Learned",
     "MalformedState",
     "Obstacle",
     "Outcome",
     "PodWindow",
     "Ratio",
     "Reason",
+    "Sensitivity",
     "Settings",
     "Summary",
     "TrialState",
@@ -34,12 +39,17 @@ __all__ = [
     "Window",
     "WindowUse",
     "assess",
+    "band_of",
     "expire",
     "forget_serving",
     "observe",
     "pack",
+    "pack_tuple",
+    "sensitivity",
+    "sensitivity_now",
     "start",
     "summary",
     "unpack",
+    "unpack_tuple",
     "window_ratio",
 ]

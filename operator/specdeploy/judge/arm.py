@@ -1,13 +1,13 @@
 """From the pods of one arm to the arm's numbers in one window.
 
-An arm's logs are means over its pods of per-pod logs: speed falls with batch along a curve, so pods at batch
-2 and 30 summed up would look slower than two pods at 16 that run the same engine.
+window -> arm -> assess. An arm's logs are means over its pods of per-pod logs: speed falls with batch along a
+curve, so pods at batch 2 and 30 summed up would look slower than two pods at 16 that run the same engine.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from specdeploy.judge.settings import Settings
@@ -19,13 +19,28 @@ IDLE_BATCH = 0.1
 WARM_REQUESTS = 50.0
 
 
+class Extras(NamedTuple):
+    """What pods may tell beside speed, summed over the arm; None where a pod did not tell it sensibly.
+
+    `generation_tokens` are all tokens, `alive` the requests that run at the end of the window.
+    """
+
+    generation_tokens: float
+    alive: float
+    prompt_tokens: float | None
+    finished_requests: float | None
+    finished_tokens: float | None
+    max_tokens: float | None
+
+
 class Arm(NamedTuple):
     """One arm in one window: means of per-pod natural logs over the `pods` that were busy, totals over all
     sane ones.
 
     `log_speed` is ln R, `log_rate` ln(decode tokens per pod-second), `log_batch` ln B; `batch_sd` is the
-    sample standard deviation of ln B over the pods. `waiting` is the mean queue per pod, None where no pod
-    told it. `trouble` says why no pod counted and is None if one did.
+    sample standard deviation of ln B over the pods, `seconds` are pod-seconds. `waiting` is the mean queue
+    per pod, None where no pod told it. `trouble` says why no pod counted and is None if one did. `each` has
+    name and ln R of the busy pods where they are several, by name. `more` is None where pods tell no more.
     """
 
     pods: int
@@ -35,8 +50,11 @@ class Arm(NamedTuple):
     batch_sd: float
     decode_tokens: float
     first_tokens: float
+    seconds: float
     waiting: float | None
     trouble: Reason | None
+    each: tuple[tuple[str, float], ...]
+    more: Extras | None
 
 
 def old_enough(pod: PodWindow, seconds: float) -> bool:
@@ -59,27 +77,46 @@ def warm(pod: PodWindow, settings: Settings) -> bool:
 
 def measure_arm(pods: Sequence[PodWindow]) -> Arm:
     """Sums up the pods of one arm. Hostile numbers and idle pods are left out, never raised."""
+    if len(pods) == 1:
+        return _measure_pod(pods[0])
     trouble = None if pods else Reason.NO_DATA
-    logs: list[tuple[float, float, float]] = []
-    decode = first = 0.0
+    measured: list[tuple[str, tuple[float, float, float]]] = []
+    decode = first = seconds = 0.0
     for pod in pods:
         refused = _refuse(pod)
         if refused is None:
-            logs.append(_logs(pod))
+            measured.append((pod.pod, _logs(pod)))
         elif trouble is None:
             trouble = refused
         if refused is not Reason.BAD_NUMBERS and refused is not Reason.POD_RESTARTED:
             decode += pod.decode_tokens
             first += pod.first_tokens
-    waiting = _mean_waiting(pods)
-    if not logs:
-        return Arm(0, 0.0, 0.0, 0.0, 0.0, decode, first, waiting, trouble)
-    count = len(logs)
-    if count == 1:
-        return Arm(1, *logs[0], 0.0, decode, first, waiting, None)
-    speed, rate, batch = (math.fsum(column) / count for column in zip(*logs, strict=True))
-    variance = math.fsum((each[2] - batch) ** 2 for each in logs) / (count - 1)
-    return Arm(count, speed, rate, batch, math.sqrt(variance), decode, first, waiting, None)
+            seconds += pod.seconds
+    waiting, more = _mean_waiting(pods), _extras(pods)
+    if not measured:
+        return Arm(0, 0.0, 0.0, 0.0, 0.0, decode, first, seconds, waiting, trouble, (), more)
+    count = len(measured)
+    speed, rate, batch = (math.fsum(column) / count for column in zip(*(m[1] for m in measured), strict=True))
+    variance = math.fsum((logs[2] - batch) ** 2 for _, logs in measured) / max(1, count - 1)
+    each = tuple(sorted((name, logs[0]) for name, logs in measured)) if count > 1 else ()
+    sd = math.sqrt(variance)
+    return Arm(count, speed, rate, batch, sd, decode, first, seconds, waiting, None, each, more)
+
+
+def _measure_pod(pod: PodWindow) -> Arm:
+    """An arm of one pod, as most are: the same as the sums over one, without summing."""
+    refused = _refuse(pod)
+    waiting = None if pod.requests_waiting is None else _mean_waiting((pod,))
+    more = _extras((pod,))
+    if refused is None:
+        speed, rate, batch = _logs(pod)
+        first = pod.first_tokens
+        decode = pod.generation_tokens - first
+        return Arm(1, speed, rate, batch, 0.0, decode, first, pod.seconds, waiting, None, (), more)
+    if refused is Reason.BAD_NUMBERS or refused is Reason.POD_RESTARTED:
+        return Arm(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, waiting, refused, (), more)
+    decode, first = pod.decode_tokens, pod.first_tokens
+    return Arm(0, 0.0, 0.0, 0.0, 0.0, decode, first, pod.seconds, waiting, refused, (), more)
 
 
 def _refuse(pod: PodWindow) -> Reason | None:
@@ -115,13 +152,43 @@ def _logs(pod: PodWindow) -> tuple[float, float, float]:
     tokens = math.log(pod.generation_tokens - pod.first_tokens)
     held = math.log(pod.itl_seconds)
     seconds = math.log(pod.seconds)
-    return tokens - held, tokens - seconds, held - seconds - math.log(pod.engines)
+    batch = held - seconds if pod.engines == 1 else held - seconds - math.log(pod.engines)
+    return tokens - held, tokens - seconds, batch
 
 
-def _mean_waiting(pods: Iterable[PodWindow]) -> float | None:
+def _mean_waiting(pods: Sequence[PodWindow]) -> float | None:
     known = [
         pod.requests_waiting
         for pod in pods
         if pod.requests_waiting is not None and 0 <= pod.requests_waiting <= LARGEST_COUNTER
     ]
     return math.fsum(known) / len(known) if known else None
+
+
+def _extras(pods: Sequence[PodWindow]) -> Extras | None:
+    if not pods or (pods[0].prompt_tokens is None and pods[0].finished_tokens is None):
+        return None
+    sane = [pod for pod in pods if _sane(pod) and not pod.restarts]
+    if not sane:
+        return None
+    return Extras(
+        math.fsum(pod.generation_tokens for pod in sane),
+        math.fsum(_alive(pod) for pod in sane),
+        _total([pod.prompt_tokens for pod in sane]),
+        _total([pod.finished_requests for pod in sane]),
+        _total([pod.finished_tokens for pod in sane]),
+        _total([pod.max_tokens for pod in sane]),
+    )
+
+
+def _alive(pod: PodWindow) -> float:
+    """Requests that run at the window's end; the mean number that decoded where the pod does not tell."""
+    running = pod.requests_running
+    if running is not None and 0 <= running <= LARGEST_COUNTER:
+        return running
+    return pod.itl_seconds / pod.seconds
+
+
+def _total(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None and 0 <= value <= LARGEST_COUNTER]
+    return math.fsum(known) if len(known) == len(values) else None

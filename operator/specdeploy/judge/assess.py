@@ -1,4 +1,6 @@
-"""Does a window count? Reads all arms once, for the evidence and for what looks at every window.
+"""Does a window count?
+
+arm -> assess -> trial. Reads all arms once, for the evidence and for what looks at every window.
 
 What the drafter itself can cause (a queue, few tokens, few finished requests) is never a reason to look away:
 a window counts if one arm had traffic enough and the others ran requests, however slowly.
@@ -6,20 +8,23 @@ a window counts if one arm had traffic enough and the others ran requests, howev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from specdeploy.judge.arm import Arm, measure_arm, old_enough, warm
 from specdeploy.judge.settings import Settings
-from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Reason, Window
+from specdeploy.judge.window import BASELINE, SERVING, TRIAL, PodWindow, Reason, Window
 
 FLOOR_DECODE_TOKENS = 1000.0
 FLOOR_FIRST_TOKENS = 10.0
 EXTEND_UP_TO_SECONDS = 600.0
 LARGEST_SECONDS = 1e6
 UNEVEN_LOG_BATCH = 0.5
+
+TWO_ARMS = (BASELINE, TRIAL)
+THREE_ARMS = (BASELINE, TRIAL, SERVING)
 
 ADVICE: Mapping[Reason, str] = {
     Reason.NO_DATA: "check that the pods are ready and that their /metrics can be read",
@@ -35,6 +40,9 @@ ADVICE: Mapping[Reason, str] = {
     Reason.TEMPLATE_EDITED: "annotate with specdeploy.dev/retry: the edited arm is made anew, pod by pod",
     Reason.OPERATOR_RESTART: "nothing to do: a restart of the operator costs one window",
     Reason.OUT_OF_ORDER: "give the windows in the order of time, each once",
+    Reason.LOAD_MISMATCH: "send each pod the same share of requests: the Service's own balancing does",
+    Reason.MIX_MISMATCH: "send all arms the same kind of requests: don't route by prompt or user",
+    Reason.SERIES_MISSING: "look at the /metrics page of the arm: a series that the other arm has is missing",
 }
 
 
@@ -67,12 +75,14 @@ USED = WindowUse(Use.USED)
 class Reading(NamedTuple):
     """One window, read: whether it is evidence, the arms by warm pods, and by all pods ready for a window.
 
-    `young` is for the disaster lane and the guards, which do not wait for the warm-up.
+    `young` is for what does not wait for the warm-up: the disaster lane, the guards (`young_pods`) and the
+    balance of load.
     """
 
     use: WindowUse
     warm: Mapping[str, Arm]
     young: Mapping[str, Arm]
+    young_pods: Mapping[str, Sequence[PodWindow]]
 
 
 def assess(window: Window, settings: Settings) -> WindowUse:
@@ -83,42 +93,50 @@ def assess(window: Window, settings: Settings) -> WindowUse:
 def read(window: Window, settings: Settings) -> Reading:
     """Measures the arms of a window and says whether it counts."""
     if not 0 < window.seconds <= LARGEST_SECONDS:
-        return Reading(_skip(Reason.BAD_NUMBERS, None, "the window has no sensible length"), {}, {})
+        return _unread(Reason.BAD_NUMBERS, "the window has no sensible length")
     obstacle = window.obstacle
     if obstacle is not None and obstacle.reason is Reason.NO_DATA:
-        return Reading(_skip(Reason.NO_DATA, None, obstacle.message), {}, {})
+        return _unread(Reason.NO_DATA, obstacle.message)
     warm_arms: dict[str, Arm] = {}
     young_arms: dict[str, Arm] = {}
-    names = (BASELINE, TRIAL, SERVING) if settings.compare_serving else (BASELINE, TRIAL)
-    for name in names:
-        warm_arms[name], young_arms[name] = _both_ages(window, name, settings)
+    young_pods: dict[str, Sequence[PodWindow]] = {}
+    for name in THREE_ARMS if settings.compare_serving else TWO_ARMS:
+        pods = window.arms.get(name, ())
+        warm_arms[name], young_arms[name], young_pods[name] = _both_ages(pods, settings)
     if obstacle is not None:
-        return Reading(_skip(obstacle.reason, None, obstacle.message), warm_arms, young_arms)
-    return Reading(_judge_use(warm_arms, window.seconds), warm_arms, young_arms)
+        use = _skip(obstacle.reason, None, obstacle.message)
+    else:
+        use = _judge_use(warm_arms, window.seconds)
+    return Reading(use, warm_arms, young_arms, young_pods)
 
 
 def enough_traffic(arms: Mapping[str, Arm]) -> bool:
     """The floor: one of baseline and trial had traffic enough. The other may be slow, but not idle (no pod
     counted)."""
-    return any(
-        arms[name].decode_tokens >= FLOOR_DECODE_TOKENS and arms[name].first_tokens >= FLOOR_FIRST_TOKENS
-        for name in (BASELINE, TRIAL)
-    )
+    return _above_floor(arms[BASELINE]) or _above_floor(arms[TRIAL])
 
 
-def _both_ages(window: Window, name: str, settings: Settings) -> tuple[Arm, Arm]:
-    pods = window.arms.get(name, ())
-    # A pod of unknown age counts as old: the common case in replayed files, and it costs no call.
-    young_pods = [
-        pod for pod in pods if pod.ready_seconds is None or old_enough(pod, settings.window_seconds)
-    ]
-    warm_pods = [pod for pod in pods if pod.ready_seconds is None or warm(pod, settings)]
+def _above_floor(arm: Arm) -> bool:
+    return arm.decode_tokens >= FLOOR_DECODE_TOKENS and arm.first_tokens >= FLOOR_FIRST_TOKENS
+
+
+def _both_ages(pods: Sequence[PodWindow], settings: Settings) -> tuple[Arm, Arm, Sequence[PodWindow]]:
+    """The arm by warm pods, by pods ready for a window, and the latter."""
+    if len(pods) == 1 and pods[0].ready_seconds is None:  # the common case in replayed files
+        arm = measure_arm(pods)
+        return arm, arm, pods
+    young_pods = [pod for pod in pods if old_enough(pod, settings.window_seconds)]
+    warm_pods = [pod for pod in pods if warm(pod, settings)]
     young = measure_arm(young_pods)
     if len(warm_pods) == len(pods) == len(young_pods):
-        return young, young
+        return young, young, young_pods
     if not warm_pods:
-        return measure_arm(())._replace(trouble=Reason.WARMING_UP), young
-    return measure_arm(warm_pods), young
+        return measure_arm(())._replace(trouble=Reason.WARMING_UP), young, young_pods
+    return measure_arm(warm_pods), young, young_pods
+
+
+def _unread(reason: Reason, message: str) -> Reading:
+    return Reading(_skip(reason, None, message), {}, {}, {})
 
 
 def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:
@@ -132,11 +150,41 @@ def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:
     for name, arm in arms.items():
         if not arm.pods:
             return _skip(Reason.NO_TRAFFIC, name, _too_quiet(name, arms))
-    for name, arm in arms.items():
         if arm.batch_sd > UNEVEN_LOG_BATCH:
             text = f"the pods of the {name} arm carry uneven load (sd of ln batch {arm.batch_sd:.2f})"
             return _skip(Reason.UNEVEN, name, text)
-    return USED
+    return _missing_series(arms) or USED
+
+
+def _missing_series(arms: Mapping[str, Arm]) -> WindowUse | None:
+    """A series that one arm tells and another does not: whatever it would have shown stays unseen."""
+    baseline = arms[BASELINE]
+    for name, arm in arms.items():
+        if arm is baseline or (arm.waiting is baseline.waiting and arm.more is baseline.more):
+            continue  # both told neither
+        for series, told, told_by_baseline in _series(arm, baseline):
+            if told is not told_by_baseline:
+                missing = BASELINE if told else name
+                return _skip(Reason.SERIES_MISSING, missing, f"the {missing} arm does not tell its {series}")
+    return None
+
+
+def _series(arm: Arm, baseline: Arm) -> tuple[tuple[str, bool, bool], ...]:
+    """Optional series by name, and whether either arm told them."""
+    ours, theirs = arm.more, baseline.more
+    return (
+        ("waiting requests", arm.waiting is not None, baseline.waiting is not None),
+        (
+            "prompt tokens",
+            ours is not None and ours.prompt_tokens is not None,
+            theirs is not None and theirs.prompt_tokens is not None,
+        ),
+        (
+            "finished requests' tokens",
+            ours is not None and ours.finished_tokens is not None,
+            theirs is not None and theirs.finished_tokens is not None,
+        ),
+    )
 
 
 def _too_quiet(name: str, arms: Mapping[str, Arm]) -> str:

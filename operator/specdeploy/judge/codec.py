@@ -14,10 +14,11 @@ import struct
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, start
 
-VERSION = 1
+VERSION = 2
 LARGEST = 1e19
 
 _TEMPLATE = start(Settings())
@@ -101,18 +102,19 @@ def _shaped(like: Any, numbers: Iterator[float]) -> Any:
 
 def _check(state: TrialState) -> None:
     """Refuses values with which the arithmetic of the judge could fail."""
-    frozen = state.frozen
-    counts = [*state.skipped, *state.unreached, state.seen, state.queue.bits, state.lane.windows]
+    frozen, watch = state.frozen, state.watch
+    counts = [*state.skipped, *watch.unreached, state.seen, watch.queue.bits, watch.lane.windows]
     for comparison in (state.baseline, state.serving):
-        for sums in (comparison.whole, comparison.recent, comparison.newest):
-            counts += [sums.n, sums.pairs, sums.n - sums.pairs]
-        # The recent half is never empty once there is evidence: a mean is taken over it.
-        counts += [comparison.whole.n - comparison.recent.n, comparison.recent.n - min(1, comparison.whole.n)]
+        counts += _counts(comparison)
+    for balance in (watch.baseline, watch.serving):
+        counts += [balance.load.n, balance.mix.n, balance.mix.asking]
+    counts += [watch.trial_pods.n, watch.baseline_pods.n]
     sane = (
         min(counts) >= 0
         and 0 < frozen.alpha < 1
         and 0 < frozen.promotion_alpha < 1
         and 0 <= frozen.phi < 1
+        and 0 <= frozen.weight < 1
         and min(frozen.pod_sd, state.baseline.inverse_pods, state.serving.inverse_pods) >= 0
         and frozen.pod_freedom >= 3
         and frozen.disaster_sd >= 0.01
@@ -120,3 +122,14 @@ def _check(state: TrialState) -> None:
     )
     if not sane:
         raise MalformedState("the numbers of the state contradict each other")
+
+
+def _counts(comparison: Comparison) -> list[int]:
+    """What must not be negative. The recent half is never empty once there is evidence: a mean is taken over
+    it."""
+    whole, half, next_half = comparison.whole, comparison.half, comparison.next_half
+    counts = [band.n for band in comparison.bands]
+    for sums in (whole, half, next_half):
+        counts += [sums.n, sums.pairs, sums.n - sums.pairs]
+    counts += [next_half.n - half.n, whole.n - next_half.n, whole.pairs - half.pairs]
+    return [*counts, whole.n - half.n - min(1, whole.n)]

@@ -12,12 +12,23 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from specdeploy.judge import sentences
-from specdeploy.judge.comparison import Comparison, Estimate, Frozen, estimate, estimate_recent
+from specdeploy.judge.comparison import FIRST_DECISION, Comparison
+from specdeploy.judge.interval import (
+    Corrections,
+    Estimate,
+    estimate,
+    estimate_recent,
+    fixed_part,
+    losing_band,
+)
+from specdeploy.judge.sensitivity import WINDOWS_TO_LOOK_AGAIN, sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Cause, Outcome, Verdict, multiple, summarise
 
 CLEARLY_SLOWER = math.log(0.9)
+CLEARLY_FASTER = math.log(1.5)
+WINDOWS_OF_BASELINE = 60
 WINDOWS_TO_RETIRE = 30
 
 
@@ -26,6 +37,7 @@ class Case(NamedTuple):
 
     state: TrialState
     settings: Settings
+    found: Corrections
     baseline: Estimate | None
     serving: Estimate | None
 
@@ -40,12 +52,21 @@ Check = Callable[[Case], Verdict | None]
 
 def decide_alarms(state: TrialState, settings: Settings) -> Verdict | None:
     """What is decided after every window, evidence or not."""
-    return _first(ALARMS, Case(state, settings, None, None))
+    if not state.watch.lane.alarmed and not state.watch.queue.alarmed:
+        return None
+    return _first(ALARMS, _case(state, settings))
 
 
 def decide(state: TrialState, settings: Settings) -> Verdict | None:
     """What is decided after a window of evidence."""
-    return _first(ALL, _case(state, settings))
+    alarm = decide_alarms(state, settings)
+    if alarm is not None:
+        return alarm
+    if _may_be_decided(state, settings):
+        verdict = _first(CHECKS, _case(state, settings))
+        if verdict is not None:
+            return verdict
+    return decide_deadline(state, settings) if state.measured_seconds >= settings.deadline_seconds else None
 
 
 def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
@@ -61,31 +82,62 @@ def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
     if _loses_to_serving(case):
         message = sentences.not_worth_it(state, "slower than what serves")
         return _verdict(case, Outcome.NOT_WORTH_IT, Cause.SLOWER_THAN_SERVING, message)
-    return _verdict(case, Outcome.INCONCLUSIVE, Cause.DEADLINE, sentences.inconclusive(state))
+    message = sentences.inconclusive(state, _held_back(case))
+    return _verdict(case, Outcome.INCONCLUSIVE, Cause.DEADLINE, message)
+
+
+def _may_be_decided(state: TrialState, settings: Settings) -> bool:
+    """Could any check say something? Spares most windows the interval: only what lies beyond the goal by more
+    than the fixed part of the half-width can be proven."""
+    comparison, frozen = state.baseline, state.frozen
+    n = comparison.whole.n
+    if n < FIRST_DECISION:
+        return False
+    if settings.compare_serving or n == WINDOWS_TO_LOOK_AGAIN:
+        return True
+    found = state.corrections
+    mean = comparison.whole.total / n + found.surplus
+    goal = math.log1p(settings.minimum_effect)
+    fixed = fixed_part(comparison, frozen, found)
+    if mean < goal:
+        return mean + fixed < goal
+    return n >= settings.windows_needed and mean > fixed
 
 
 def _check_disaster(case: Case) -> Verdict | None:
-    if not case.state.lane.alarmed:
+    if not case.state.watch.lane.alarmed:
         return None
     verdict = _verdict(case, Outcome.DISASTER, Cause.FAR_SLOWER, sentences.disaster(case.state))
     # The windows that decided may have come before any evidence: their ratio is what was found.
-    return replace(verdict, numbers=replace(verdict.numbers, ratio=multiple(case.state.lane.mean)))
+    return replace(verdict, numbers=replace(verdict.numbers, ratio=multiple(case.state.watch.lane.mean)))
 
 
 def _check_capacity(case: Case) -> Verdict | None:
-    if not case.state.queue.alarmed:
+    if not case.state.watch.queue.alarmed:
         return None
     return _verdict(case, Outcome.GUARDED, Cause.LESS_CAPACITY, sentences.less_capacity(case.state))
 
 
 def _check_retired(case: Case) -> Verdict | None:
     state, known = case.state, case.baseline
-    if known is None or not _cannot_reach(case.goal, state.baseline, known, state.frozen):
+    if known is None or not _cannot_reach(case, case.goal, state.baseline, known):
         return None
     if known.upper(state.frozen.alpha) < 0:
         return _verdict(case, Outcome.SLOWER, Cause.SLOWER_THAN_BASELINE, sentences.slower(state))
     why = f"it cannot be worth {sentences.percent(case.settings.minimum_effect)}"
     return _verdict(case, Outcome.NOT_WORTH_IT, Cause.BELOW_EFFECT, sentences.not_worth_it(state, why))
+
+
+def _check_bands(case: Case) -> Verdict | None:
+    """Faster on the whole, and proven slower in a range of batch: it may not serve there."""
+    state = case.state
+    if not _faster(case, state.baseline, case.baseline):
+        return None
+    losing = losing_band(state.baseline, state.frozen, case.found)
+    if losing is None:
+        return None
+    message = sentences.slower_in_band(state, losing)
+    return _verdict(case, Outcome.GUARDED, Cause.SLOWER_IN_BAND, message)
 
 
 def _check_promoted(case: Case) -> Verdict | None:
@@ -110,7 +162,11 @@ def _check_serving(case: Case) -> Verdict | None:
         if loses:
             message = sentences.runner_up(state, "slower than what serves")
             return _verdict(case, Outcome.RUNNER_UP, Cause.SLOWER_THAN_SERVING, message)
-        if _cannot_reach(case.goal, state.serving, case.serving, state.frozen):
+        if _faster(case, state.serving, case.serving):
+            losing = losing_band(state.serving, state.frozen, case.found)
+            message = sentences.runner_up(state, f"against what serves {losing}")
+            return _verdict(case, Outcome.RUNNER_UP, Cause.SLOWER_THAN_SERVING_IN_BAND, message)
+        if _cannot_reach(case, case.goal, state.serving, case.serving):
             message = sentences.runner_up(
                 state, f"not worth {sentences.percent(case.settings.minimum_effect)} over what serves"
             )
@@ -121,20 +177,32 @@ def _check_serving(case: Case) -> Verdict | None:
     return None
 
 
-def _check_deadline(case: Case) -> Verdict | None:
-    if case.state.measured_seconds < case.settings.deadline_seconds:
+def _check_too_noisy(case: Case) -> Verdict | None:
+    """Once, at window 15: a trial that can't promote 1.5x, nor what it sees, gives its GPU back."""
+    state, settings = case.state, case.settings
+    if case.baseline is None or state.used != WINDOWS_TO_LOOK_AGAIN:
         return None
-    return decide_deadline(case.state, case.settings)
+    found = sensitivity_now(state, settings)
+    if found.enough or case.baseline.mean >= math.log(found.ratio):
+        return None
+    message = sentences.too_noisy(state, settings)
+    return _verdict(case, Outcome.INCONCLUSIVE, Cause.TOO_NOISY, message)
 
 
 ALARMS: tuple[Check, ...] = (_check_disaster, _check_capacity)
-CHECKS: tuple[Check, ...] = (_check_retired, _check_promoted, _check_serving, _check_deadline)
-ALL = ALARMS + CHECKS
+CHECKS: tuple[Check, ...] = (
+    _check_retired,
+    _check_bands,
+    _check_promoted,
+    _check_serving,
+    _check_too_noisy,
+)
 
 
 def _case(state: TrialState, settings: Settings) -> Case:
-    serving = estimate(state.serving, state.frozen) if settings.compare_serving else None
-    return Case(state, settings, estimate(state.baseline, state.frozen), serving)
+    found = state.corrections
+    serving = estimate(state.serving, state.frozen, found) if settings.compare_serving else None
+    return Case(state, settings, found, estimate(state.baseline, state.frozen, found), serving)
 
 
 def _first(checks: tuple[Check, ...], case: Case) -> Verdict | None:
@@ -146,6 +214,11 @@ def _first(checks: tuple[Check, ...], case: Case) -> Verdict | None:
 
 
 def _proven(case: Case, comparison: Comparison, known: Estimate | None) -> bool:
+    """Faster, and in no range of batch proven slower."""
+    return _faster(case, comparison, known) and losing_band(comparison, case.state.frozen, case.found) is None
+
+
+def _faster(case: Case, comparison: Comparison, known: Estimate | None) -> bool:
     """Faster, at the k-th trial's share of the error, by an amount that is worth a promotion."""
     return (
         known is not None
@@ -153,15 +226,29 @@ def _proven(case: Case, comparison: Comparison, known: Estimate | None) -> bool:
         and known.mean >= case.goal
         and comparison.raw > 0
         and known.lower(case.state.frozen.promotion_alpha) > 0
+        and not _held_back(case)
     )
 
 
-def _cannot_reach(goal: float, comparison: Comparison, known: Estimate, frozen: Frozen) -> bool:
+def _held_back(case: Case) -> str:
+    """What keeps evidence from being proof; empty if nothing does."""
+    state = case.state
+    learned = state.frozen.learned
+    clear = case.baseline is not None and case.baseline.mean >= CLEARLY_FASTER
+    if not learned.weighed and not clear and learned.windows + state.used < WINDOWS_OF_BASELINE:
+        return f" (below 1.5x it takes {WINDOWS_OF_BASELINE} windows of the baseline)"
+    if state.watch.baseline.mismatch(state.frozen.phi) is not None:
+        return " (the arms do not carry the same load)"
+    return ""
+
+
+def _cannot_reach(case: Case, goal: float, comparison: Comparison, known: Estimate) -> bool:
     """Is the ratio proven to be below `goal`?
 
     Short of a clear loss the more recent half must say so too, by an ordinary one-look interval (the error is
     bounded by the whole): a young pod is slow, and would retire a good drafter by its first windows.
     """
+    frozen = case.state.frozen
     upper = known.upper(frozen.alpha)
     if upper >= goal:
         return False
@@ -169,13 +256,11 @@ def _cannot_reach(goal: float, comparison: Comparison, known: Estimate, frozen: 
         return True
     if comparison.whole.n < WINDOWS_TO_RETIRE:
         return False
-    return estimate_recent(comparison, frozen).upper_at_one_look(frozen.alpha) < goal
+    return estimate_recent(comparison, frozen, case.found).upper_at_one_look(frozen.alpha) < goal
 
 
 def _loses_to_serving(case: Case) -> bool:
-    return case.serving is not None and _cannot_reach(
-        0.0, case.state.serving, case.serving, case.state.frozen
-    )
+    return case.serving is not None and _cannot_reach(case, 0.0, case.state.serving, case.serving)
 
 
 def _verdict(case: Case, outcome: Outcome, cause: Cause, message: str) -> Verdict:

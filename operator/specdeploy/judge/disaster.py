@@ -16,7 +16,7 @@ TILT = 0.6
 
 
 class Lane(NamedTuple):
-    """`score` is the CUSUM; `windows` and `total` (of raw log ratios) are what it was raised by since it was
+    """`score` is the CUSUM; `windows` and `total` (of log ratios) are what it was raised by since it was
     last 0."""
 
     score: float = 0.0
@@ -24,10 +24,12 @@ class Lane(NamedTuple):
     total: float = 0.0
 
     def add(self, ratio: float, sd: float) -> Lane:
-        """One window's raw log ratio; `sd` is the noise a single window may have, in log units."""
+        """One window's log ratio; `sd` is the noise a single window may have, in log units."""
+        if ratio >= HARMLESS and not self.windows:
+            return self
         weight = TILT / (sd * sd)
-        step = weight * (HARMLESS - ratio) - weight * weight * sd * sd / 2
-        score = max(0.0, self.score + min(step, LARGEST_STEP))
+        step = weight * (HARMLESS - ratio) - weight * TILT / 2
+        score = self.score + min(step, LARGEST_STEP)
         return Lane(score, self.windows + 1, self.total + ratio) if score > 0 else Lane()
 
     @property

@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 
 from specdeploy.judge.assess import ADVICE
-from specdeploy.judge.comparison import pod_term
 from specdeploy.judge.guards import WATCHED_WINDOWS
+from specdeploy.judge.interval import pod_term
+from specdeploy.judge.sensitivity import sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Ratio, Summary, multiple, summarise
@@ -15,7 +16,10 @@ from specdeploy.judge.verdict import Ratio, Summary, multiple, summarise
 
 def promoted(state: TrialState, settings: Settings) -> str:
     asked = percent(settings.minimum_effect)
-    return f"{_measured(summarise(state))}: proven faster and above the {asked} asked for, promoted"
+    summary = summarise(state)
+    return (
+        f"{_measured(summary)}: proven faster and above the {asked} asked for, promoted{_unproven(summary)}"
+    )
 
 
 def runner_up(state: TrialState, why: str) -> str:
@@ -30,34 +34,54 @@ def not_worth_it(state: TrialState, why: str) -> str:
     return f"{_measured(summarise(state))}: {why}, rolled back"
 
 
+def slower_in_band(state: TrialState, band: str) -> str:
+    return f"{_measured(summarise(state))}: but {band}, rolled back"
+
+
 def disaster(state: TrialState) -> str:
-    times = _times(multiple(state.lane.mean))
+    times = _times(multiple(state.watch.lane.mean))
     batch = f" at batch {_batch(summarise(state))}" if state.used else ""
     return (
-        f"{times} the baseline's decode speed over the last {state.lane.windows} windows{batch}: "
+        f"{times} the baseline's decode speed over the last {state.watch.lane.windows} windows{batch}: "
         "far slower, rolled back"
     )
 
 
 def less_capacity(state: TrialState) -> str:
+    windows = state.watch.queue.windows
     queue = (
-        f"requests waited on the trial pods in {state.queue.windows} of the last {WATCHED_WINDOWS} windows "
+        f"requests waited on the trial pods in {windows} of the last {WATCHED_WINDOWS} windows "
         "and on no baseline pod: the drafter leaves less room for requests, rolled back"
     )
     return f"{_measured(summarise(state))}; {queue}" if state.used else queue
 
 
-def inconclusive(state: TrialState) -> str:
+def too_noisy(state: TrialState, settings: Settings) -> str:
+    told = sensitivity_now(state, settings).sentence
+    return (
+        f"{_measured(summarise(state))}: {told}, less than 1.5x can't be proven, not promoted; "
+        "use a longer trial.windowSeconds or a later trial.deadlineSeconds"
+    )
+
+
+def inconclusive(state: TrialState, because: str = "") -> str:
+    """`because`: what held a promotion back, if anything did."""
     summary = summarise(state)
     if not state.used:
         return (
             f"no window was evidence by the deadline ({_skipped(summary)}), not promoted; {_advice(summary)}"
         )
-    pods = math.expm1(pod_term(state.baseline, state.frozen))
+    pods = math.expm1(pod_term(state.baseline, state.frozen, state.corrections))
     return (
-        f"{_measured(summary)}: nothing is proven by the deadline, not promoted; "
+        f"{_measured(summary)}: nothing is proven by the deadline{because}, not promoted; "
         f"pods of the same kind may differ by {pods:.1%}, so more pods can decide smaller effects"
     )
+
+
+def _unproven(summary: Summary) -> str:
+    if not summary.uncovered:
+        return ""
+    return f"; not yet measured at batch {' and '.join(summary.uncovered)}, where much of the day's load runs"
 
 
 def percent(fraction: float) -> str:
@@ -70,6 +94,8 @@ def _measured(summary: Summary) -> str:
     if summary.serving is not None:
         parts += f" and {_with_interval(summary.serving)} that of what serves"
     parts += f" over {summary.windows_used} windows at batch {_batch(summary)}"
+    if summary.stragglers:
+        parts += f", {summary.stragglers} pods 15% or more off their arm"
     return f"{parts} ({_skipped(summary)})" if summary.skipped else parts
 
 

@@ -1,8 +1,8 @@
 """A trial, window by window: the judge's entry points.
 
-observe() reads the window, feeds the alarms with whatever can be measured and the comparisons with what is
-evidence, and asks `decide`. Everything it remembers is in the state it returns, so a caller that saves the
-state after each window goes on after a restart as if nothing had happened.
+observe() reads the window, feeds what looks at every window with whatever can be measured and the comparisons
+with what is evidence, and asks `decide`. Everything it remembers is in the state it returns, so a caller that
+saves the state after each window goes on after a restart as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ import math
 
 from specdeploy.judge.arm import Arm
 from specdeploy.judge.assess import Reading, Use, enough_traffic, read
+from specdeploy.judge.balance import Balance
 from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.decide import decide, decide_alarms, decide_deadline
+from specdeploy.judge.disaster import Lane
+from specdeploy.judge.evidence import compare
+from specdeploy.judge.interval import Frozen
 from specdeploy.judge.settings import Settings
-from specdeploy.judge.state import REASONS, TrialState, Unreached
+from specdeploy.judge.state import REASONS, TrialState, Unreached, Watch
 from specdeploy.judge.verdict import Summary, Verdict, multiple, summarise
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Reason, Window
 
 LARGEST_INDEX = 2**53
 UNREACHED_WINDOWS = 3
+ALL_REACHED = Unreached()
 
 
 def observe(state: TrialState, window: Window, settings: Settings) -> tuple[TrialState, Verdict | None]:
@@ -29,13 +34,14 @@ def observe(state: TrialState, window: Window, settings: Settings) -> tuple[Tria
     one's changes nothing but the count.
     """
     if not state.last_index < window.index < LARGEST_INDEX:
-        return _count_skipped(state, Reason.OUT_OF_ORDER), None
+        return _skip(state, state.last_index, state.watch, Reason.OUT_OF_ORDER), None
     reading = read(window, settings)
-    state = _watch(state._replace(last_index=window.index), reading)
-    if reading.use.use is Use.USED:
-        state = _add_evidence(state, window, reading)
+    watch = _watch(state, reading) if reading.young else state.watch
+    reason = _reason(state, watch, reading)
+    if reason is None:
+        state = _add_evidence(state, watch, window, reading)
         return state, decide(state, settings)
-    state = _count_skipped(state, _reason(state, reading))
+    state = _skip(state, window.index, watch, reason)
     return state, decide_alarms(state, settings)
 
 
@@ -52,79 +58,108 @@ def summary(state: TrialState) -> Summary:
 def window_ratio(window: Window, settings: Settings) -> float | None:
     """The trial's speed as a multiple of the baseline's in one window, for pictures; None where it can't be
     measured. Raw, and of pods too young for evidence, too: a disaster is over before they are old."""
-    found = _log_ratio(read(window, settings))
-    return None if found is None else multiple(found)
-
-
-def _log_ratio(reading: Reading) -> float | None:
-    """Trial against baseline by all pods ready for a window; None without traffic on both."""
-    arms = reading.young
-    if not arms or not arms[TRIAL].pods or not arms[BASELINE].pods or not enough_traffic(arms):
+    arms = read(window, settings).young
+    if not arms or not _measured(arms[TRIAL], arms[BASELINE]) or not enough_traffic(arms):
         return None
-    return arms[TRIAL].log_speed - arms[BASELINE].log_speed
+    return multiple(arms[TRIAL].log_speed - arms[BASELINE].log_speed)
 
 
-def _watch(state: TrialState, reading: Reading) -> TrialState:
-    """The disaster lane and the guards, which look at every window that has data."""
-    arms = reading.young
-    if not arms:
-        return state
-    trial, baseline = arms[TRIAL], arms[BASELINE]
-    ratio = _log_ratio(reading)
-    lane = state.lane if ratio is None else state.lane.add(ratio, state.frozen.disaster_sd)
-    return state._replace(
-        lane=lane, queue=state.queue.add(trial, baseline), unreached=_unreached(state, reading)
+def _watch(state: TrialState, reading: Reading) -> Watch:
+    """The part of the state that looks at every window with data, by all pods ready for a window."""
+    old, arms = state.watch, reading.young
+    trial, baseline, other = arms[TRIAL], arms[BASELINE], arms.get(SERVING)
+    lane, balance, serving, surplus = old.lane, old.baseline, old.serving, old.surplus
+    if _measured(trial, baseline) and enough_traffic(arms):
+        balance = balance.add(trial, baseline)
+        surplus = surplus.add(trial, baseline)
+        lane = _raise_lane(lane, trial, baseline, balance, state.frozen)
+    if other is not None and _measured(trial, other) and enough_traffic(arms):
+        serving = serving.add(trial, other)
+    return Watch(
+        lane,
+        old.queue.add(trial, baseline),
+        _unreached(old.unreached, reading),
+        balance,
+        serving,
+        surplus,
+        old.trial_pods.add(trial),
+        old.baseline_pods.add(baseline),
     )
 
 
-def _unreached(state: TrialState, reading: Reading) -> Unreached:
+def _raise_lane(lane: Lane, trial: Arm, baseline: Arm, balance: Balance, frozen: Frozen) -> Lane:
+    """Raw speed, unless the trial got another share of the load: that is not its doing."""
+    ratio = trial.log_speed - baseline.log_speed
+    if frozen.weight and balance.load.mismatched(frozen.phi):
+        ratio = compare(trial, baseline, frozen.weight).y
+    return lane.add(ratio, frozen.disaster_sd)
+
+
+def _measured(trial: Arm, other: Arm) -> bool:
+    return trial.pods > 0 and other.pods > 0
+
+
+def _unreached(before: Unreached, reading: Reading) -> Unreached:
     """An arm without ready pods is not counted: there is nothing that could be reached."""
-    reached = {name: arm.first_tokens > 0 for name, arm in reading.young.items()}
-    if all(reached.values()):
-        return Unreached()
-    counts = state.unreached._asdict()
+    reached = [name for name, arm in reading.young.items() if arm.first_tokens > 0]
+    if len(reached) == len(reading.young):
+        return ALL_REACHED
+    counts = before._asdict()
     for name, arm in reading.young.items():
-        if reached[name]:
+        if name in reached:
             counts[name] = 0
-        elif arm.trouble is not Reason.NO_DATA and any(reached.values()):
+        elif arm.trouble is not Reason.NO_DATA and reached:
             counts[name] += 1
     return Unreached(**counts)
 
 
-def _add_evidence(state: TrialState, window: Window, reading: Reading) -> TrialState:
-    trial, baseline, serving = reading.warm[TRIAL], reading.warm[BASELINE], reading.warm.get(SERVING)
+def _reason(state: TrialState, watch: Watch, reading: Reading) -> Reason | None:
+    """Why the window is no evidence; None if it is. An arm that nobody reaches is told from a quiet hour, and
+    a mismatch from noise, by what came before."""
+    use = reading.use
+    if use.use is not Use.USED:
+        reason = use.reason or Reason.NO_DATA
+        unreached = reason is Reason.NO_TRAFFIC and max(watch.unreached) >= UNREACHED_WINDOWS
+        return Reason.ARM_NOT_REACHED if unreached else reason
+    mismatch = watch.baseline.mismatch(state.frozen.phi)
+    if mismatch is None and SERVING in reading.young:
+        return watch.serving.mismatch(state.frozen.phi)
+    return mismatch
+
+
+def _add_evidence(state: TrialState, watch: Watch, window: Window, reading: Reading) -> TrialState:
+    arms, frozen, index = reading.warm, state.frozen, window.index
+    trial, baseline = arms[TRIAL], arms[BASELINE]
     batch = math.exp(baseline.log_batch)
-    first = not state.used
-    return state._replace(
-        seen=state.seen + 1,
-        last_reason=-1,
-        measured_seconds=state.measured_seconds + window.seconds,
-        batch_low=batch if first else min(batch, state.batch_low),
-        batch_high=batch if first else max(batch, state.batch_high),
-        baseline=_compare(state.baseline, window.index, trial, baseline),
-        serving=_compare(state.serving, window.index, trial, serving) if serving else state.serving,
-    )
-
-
-def _compare(comparison: Comparison, index: int, trial: Arm, other: Arm) -> Comparison:
-    return comparison.add(
+    used = state.baseline.whole.n > 0
+    return TrialState(
+        frozen,
+        state.measured_seconds + window.seconds,
         index,
-        ratio=trial.log_speed - other.log_speed,
-        load=trial.log_rate - other.log_rate,
-        inverse_pods=1 / trial.pods + 1 / other.pods,
+        state.seen + 1,
+        state.skipped,
+        -1,
+        min(batch, state.batch_low) if used else batch,
+        max(batch, state.batch_high) if used else batch,
+        watch,
+        state.baseline.add(index, compare(trial, baseline, frozen.weight), batch),
+        _compare_serving(state.serving, reading, frozen, index, batch),
     )
 
 
-def _reason(state: TrialState, reading: Reading) -> Reason:
-    """The reason of a skipped window; an arm that nobody reaches is told from a quiet hour by its history."""
-    reason = reading.use.reason or Reason.NO_DATA
-    if reason is Reason.NO_TRAFFIC and max(state.unreached) >= UNREACHED_WINDOWS:
-        return Reason.ARM_NOT_REACHED
-    return reason
+def _compare_serving(
+    comparison: Comparison, reading: Reading, frozen: Frozen, index: int, batch: float
+) -> Comparison:
+    serving = reading.warm.get(SERVING)
+    if serving is None:
+        return comparison
+    return comparison.add(index, compare(reading.warm[TRIAL], serving, frozen.weight), batch)
 
 
-def _count_skipped(state: TrialState, reason: Reason) -> TrialState:
+def _skip(state: TrialState, index: int, watch: Watch, reason: Reason) -> TrialState:
     position = REASONS.index(reason)
     skipped = list(state.skipped)
     skipped[position] += 1
-    return state._replace(seen=state.seen + 1, skipped=tuple(skipped), last_reason=position)
+    return state._replace(
+        last_index=index, seen=state.seen + 1, skipped=tuple(skipped), last_reason=position, watch=watch
+    )

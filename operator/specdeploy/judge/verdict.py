@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from specdeploy.judge.comparison import Comparison, estimate
+from specdeploy.judge.bands import uncovered
+from specdeploy.judge.comparison import Comparison
+from specdeploy.judge.interval import estimate
 from specdeploy.judge.state import REASONS, TrialState
 from specdeploy.judge.window import Reason
 
@@ -33,11 +35,15 @@ class Cause(StrEnum):
     SLOWER_THAN_SERVING = "SlowerThanServing"
     NOT_PROVEN_AGAINST_SERVING = "NotProvenAgainstServing"
     BELOW_EFFECT_AGAINST_SERVING = "BelowMinimumEffectAgainstServing"
+    SLOWER_THAN_SERVING_IN_BAND = "SlowerThanServingInBand"
+    SLOWER_IN_BAND = "SlowerInBand"
     SLOWER_THAN_BASELINE = "SlowerThanBaseline"
     FAR_SLOWER = "FarSlowerThanBaseline"
     BELOW_EFFECT = "BelowMinimumEffect"
     LESS_CAPACITY = "LessCapacity"
+    TOO_NOISY = "TooNoisy"
     DEADLINE = "DeadlineReached"
+    GUARD_ALARM = "GuardAlarm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,9 @@ class Summary:
     `skipped` has only the reasons that occurred; `last_skipped` is the newest window's reason, None if it was
     evidence. `batch_low` and `batch_high` are the range of the baseline's mean batch per pod, 0 without
     evidence. `serving` is the comparison with what serves, None where the baseline serves or nothing is
-    known.
+    known. `uncovered` are ranges of batch in which a fifth or more of the last day's requests ran and that
+    the evidence does not cover; `stragglers` counts pods of trial and baseline 15 % off the rest of their
+    arm.
     """
 
     ratio: float | None
@@ -71,6 +79,8 @@ class Summary:
     batch_high: float
     measured_seconds: float
     serving: Ratio | None
+    uncovered: tuple[str, ...] = ()
+    stragglers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,8 @@ def summarise(state: TrialState) -> Summary:
         batch_high=state.batch_high,
         measured_seconds=state.measured_seconds,
         serving=ratio_of(state.serving, state) if state.serving.whole.n else None,
+        uncovered=uncovered(state.baseline.bands, state.frozen.learned.shares),
+        stragglers=state.watch.trial_pods.stragglers + state.watch.baseline_pods.stragglers,
     )
 
 
@@ -105,9 +117,10 @@ def ratio_of(comparison: Comparison, state: TrialState) -> Ratio:
     """A comparison as multiples, with the interval at the confidence asked for."""
     if not comparison.whole.n:
         return Ratio()
-    known = estimate(comparison, state.frozen)
+    found = state.corrections
+    known = estimate(comparison, state.frozen, found)
     if known is None:
-        return Ratio(multiple(comparison.whole.mean))
+        return Ratio(multiple(comparison.whole.mean + found.surplus))
     alpha = state.frozen.alpha
     return Ratio(multiple(known.mean), multiple(known.lower(alpha)), multiple(known.upper(alpha)))
 

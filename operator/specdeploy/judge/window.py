@@ -1,8 +1,8 @@
 """What one window holds: the differences of every pod's counters, by arm.
 
-First in the judge's flow: window -> arm -> assess -> comparison, disaster, guards -> decide. The caller (the
-operator's metrics, or a replayed file) builds these values; nothing here has been checked for sense yet, that
-is `arm`'s work.
+First in the judge's flow: window -> arm -> assess -> evidence -> comparison -> interval -> decide; beside
+them, on every window: disaster lane, guards, balance, surplus, pods. The caller (the operator's metrics, or a
+replayed file) builds these values; nothing here has been checked for sense yet, that is `arm`'s work.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ class Reason(StrEnum):
     TEMPLATE_EDITED = "TemplateEdited"
     OPERATOR_RESTART = "OperatorRestart"
     OUT_OF_ORDER = "OutOfOrder"
+    LOAD_MISMATCH = "LoadMismatch"
+    MIX_MISMATCH = "MixMismatch"
+    SERIES_MISSING = "SeriesMissing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,161 @@
+"""From a comparison to the interval for the speed-up, and what widens it besides noise.
+
+comparison -> interval -> decide. The interval counts the *independent* windows the data are worth, and adds
+what more windows do not average away: the difference between two pods of the same kind, the uncertainty of
+the load's weight, and, without a weight, what unequal load may have given away.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from specdeploy.judge.bands import WINDOWS_TO_VETO, name_of
+from specdeploy.judge.comparison import FIRST_DECISION, Comparison
+from specdeploy.judge.learned import Learned
+from specdeploy.judge.noise import Sums
+from specdeploy.judge.student import sequential_radius, single_look_radius
+
+SHIFT_ERRORS = 3.0
+SHIFT_WINDOWS = 15
+
+
+class Frozen(NamedTuple):
+    """What is fixed when a trial starts, so that a change of the spec cannot spend the error budget twice.
+
+    `alpha` is for retiring, `promotion_alpha` for the k-th trial's promotion; `pod_sd` and `disaster_sd` are
+    in log units; `pod_freedom` is the number of degrees of freedom behind `pod_sd`; `phi` is the prior
+    autocorrelation; `weight` is that of `learned`, 0 if none is known.
+    """
+
+    alpha: float
+    promotion_alpha: float
+    pod_sd: float
+    pod_freedom: int
+    phi: float
+    disaster_sd: float
+    weight: float
+    learned: Learned
+
+
+class Corrections(NamedTuple):
+    """What the trial has found out about itself: `surplus` is the log of the share of the trial's tokens that
+    users got (0 or below); `pod_sd` and `pod_freedom` are the posterior of the difference between pods."""
+
+    surplus: float
+    pod_sd: float
+    pod_freedom: int
+
+
+class Estimate(NamedTuple):
+    """Log ratio and the half-width around it; all in natural logs. `fixed` is the part of the half-width that
+    more windows do not shrink; the penalties are what unequal load may have given away on either side."""
+
+    mean: float
+    se: float
+    effective: float
+    fixed: float
+    low_penalty: float
+    high_penalty: float
+
+    def lower(self, alpha: float) -> float:
+        return self.mean - self._radius(alpha) - self.low_penalty
+
+    def upper(self, alpha: float) -> float:
+        return self.mean + self._radius(alpha) + self.high_penalty
+
+    def upper_at_one_look(self, alpha: float) -> float:
+        radius = single_look_radius(self.effective - 1, alpha) * self.se
+        return self.mean + radius + self.fixed + self.high_penalty
+
+    def _radius(self, alpha: float) -> float:
+        return sequential_radius(self.effective, alpha) * self.se + self.fixed
+
+
+def estimate(comparison: Comparison, frozen: Frozen, found: Corrections) -> Estimate | None:
+    """The estimate from all evidence; None before the tenth window."""
+    whole = comparison.whole
+    if whole.n < FIRST_DECISION:
+        return None
+    return _estimate(comparison, whole, frozen, found, whole.effective(frozen.phi))
+
+
+def estimate_recent(comparison: Comparison, frozen: Frozen, found: Corrections) -> Estimate:
+    """The estimate from the more recent half of the evidence."""
+    recent = comparison.recent
+    return _estimate(comparison, recent, frozen, found, recent.effective(frozen.phi))
+
+
+def fixed_part(comparison: Comparison, frozen: Frozen, found: Corrections) -> float:
+    """The part of the half-width, in log units, that stays whatever the number of windows."""
+    pods = pod_term(comparison, frozen, found)
+    if not frozen.learned.weighed or not comparison.whole.n:
+        return pods
+    moved = abs(comparison.batch) / comparison.whole.n
+    return math.hypot(pods, _quantile(found, frozen) * frozen.learned.weight_se * moved)
+
+
+def pod_term(comparison: Comparison, frozen: Frozen, found: Corrections) -> float:
+    """What two sets of pods of the same kind may differ by, in log units."""
+    if not comparison.whole.n:
+        return 0.0
+    return pod_term_of(comparison.inverse_pods / comparison.whole.n, frozen, found)
+
+
+def pod_term_of(inverse_pods: float, frozen: Frozen, found: Corrections) -> float:
+    """The same for 1/m + 1/m' of the pods of the two sets."""
+    return _quantile(found, frozen) * found.pod_sd * math.sqrt(inverse_pods)
+
+
+def penalties(comparison: Comparison, frozen: Frozen) -> tuple[float, float]:
+    """What unequal load may have given the trial (taken from the lower bound) or taken from it.
+
+    Without a learned weight the effect at equal load lies within twice the load's log ratio of the raw one,
+    on one side.
+    """
+    if frozen.learned.weighed:
+        return 0.0, 0.0
+    load = comparison.load / comparison.whole.n
+    return 2 * max(0.0, -load), 2 * max(0.0, load)
+
+
+def losing_band(comparison: Comparison, frozen: Frozen, found: Corrections) -> str | None:
+    """The range of the baseline's batch in which the trial is proven slower, with its ratio; None if there is
+    none with 20 windows or more."""
+    independent = comparison.whole.independent(frozen.phi)
+    fixed = fixed_part(comparison, frozen, found)
+    for position, band in enumerate(comparison.bands):
+        if band.n < WINDOWS_TO_VETO:
+            continue
+        effective = band.n * independent
+        reach = sequential_radius(effective, frozen.alpha) * band.sd / math.sqrt(effective)
+        mean = band.mean + found.surplus
+        if mean + reach + fixed + penalties(comparison, frozen)[1] < 0:
+            return f"{math.exp(mean):.3f}x at batch {name_of(position)} ({band.n} windows)"
+    return None
+
+
+def unstable(comparison: Comparison, frozen: Frozen) -> bool:
+    """Do the two halves of the evidence differ by more than 3 standard errors of their difference?"""
+    first, recent = comparison.half, comparison.recent
+    if min(first.n, recent.n) < SHIFT_WINDOWS:
+        return False
+    variance = (first.deviations + recent.deviations) / (first.n + recent.n - 2)
+    inverse = 1 / first.effective(frozen.phi) + 1 / recent.effective(frozen.phi)
+    return abs(recent.mean - first.mean) > SHIFT_ERRORS * math.sqrt(variance * inverse)
+
+
+def _quantile(found: Corrections, frozen: Frozen) -> float:
+    return single_look_radius(found.pod_freedom, frozen.alpha)
+
+
+def _estimate(
+    comparison: Comparison, sums: Sums, frozen: Frozen, found: Corrections, effective: float
+) -> Estimate:
+    return Estimate(
+        sums.mean + found.surplus,
+        sums.sd / math.sqrt(effective),
+        effective,
+        fixed_part(comparison, frozen, found),
+        *penalties(comparison, frozen),
+    )

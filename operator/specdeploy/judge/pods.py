@@ -1,0 +1,78 @@
+"""How much pods of one arm differ, learned from the trial's own arms where they have several.
+
+Beside the running comparison: pods -> interval (the pod term), and stragglers for people to see. A straggler
+is never left out here: that takes a cause outside of the metric (a sick node), which the caller knows and
+tells as an obstacle, for all arms alike.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from specdeploy.judge.arm import Arm
+
+TRACKED = 4
+WINDOWS_TO_LEARN = 30
+WINDOWS_TO_FLAG = 10
+STRAGGLING = 0.15
+SMALLEST_POD_SD = 0.005
+
+
+class Spread(NamedTuple):
+    """The first four pods of an arm, by name. `key` stands for their names: sums begin anew when they change.
+    `totals` has each pod's summed log speed relative to the arm's mean, `squares` sums the squares of all."""
+
+    key: int = 0
+    n: int = 0
+    totals: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    squares: float = 0.0
+
+    def add(self, arm: Arm) -> Spread:
+        if arm.pods < 2:
+            return self
+        key = zlib.crc32("\n".join(name for name, _ in arm.each).encode())
+        before = self if key == self.key else Spread(key)
+        apart = [speed - arm.log_speed for _, speed in arm.each]
+        apart += [0.0] * (TRACKED - len(apart))
+        one, two, three, four = (old + new for old, new in zip(before.totals, apart, strict=True))
+        return Spread(
+            key,
+            before.n + 1,
+            (one, two, three, four),
+            before.squares + sum(value * value for value in apart),
+        )
+
+    @property
+    def pods(self) -> int:
+        """Pods that are tracked; one that equals the arm's mean in all windows to the last bit is none."""
+        return sum(total != 0 for total in self.totals)
+
+    @property
+    def stragglers(self) -> int:
+        """Pods whose speed differs from the arm's by more than 15 % over 10 windows or more."""
+        if self.n < WINDOWS_TO_FLAG:
+            return 0
+        return sum(abs(total) > STRAGGLING * self.n for total in self.totals)
+
+    def learned(self, independent: float) -> tuple[float, int]:
+        """Sum of squared pod offsets, the part that the noise of windows makes taken away, and its degrees of
+        freedom; `independent` is the share of the windows that are independent. May be negative."""
+        pods = self.pods
+        if self.n < WINDOWS_TO_LEARN or pods < 2:
+            return 0.0, 0
+        between = sum(total * total for total in self.totals) / self.n
+        noise = max(0.0, self.squares - between) / (pods * (self.n - 1))
+        return between / self.n - (pods - 1) * noise / (self.n * independent), pods - 1
+
+
+def posterior(pod_sd: float, freedom: int, arms: Sequence[Spread], independent: float) -> tuple[float, int]:
+    """The pod sd (log units, at least 0.5 %) and its degrees of freedom after what the arms have shown."""
+    found = [arm.learned(independent) for arm in arms]
+    more = sum(degrees for _, degrees in found)
+    if not more or pod_sd == 0:
+        return pod_sd, freedom
+    squares = freedom * pod_sd * pod_sd + sum(value for value, _ in found)
+    total = freedom + more
+    return float(max(SMALLEST_POD_SD, max(0.0, squares / total) ** 0.5)), total
