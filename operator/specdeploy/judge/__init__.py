@@ -11,7 +11,7 @@ from specdeploy.judge.learned import BANDS, Learned, band_of
 from specdeploy.judge.sensitivity import Sensitivity, sensitivity, sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, forget_serving, start
-from specdeploy.judge.trial import expire, observe, summary, window_ratio
+from specdeploy.judge.trial import expire, observe, summary, warnings, window_ratio
 from specdeploy.judge.verdict import Cause, Outcome, Ratio, Summary, Verdict
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Obstacle, PodWindow, Reason, Window
 
@@ -51,5 +51,6 @@ __all__ = [
     "summary",
     "unpack",
     "unpack_tuple",
+    "warnings",
     "window_ratio",
 ]

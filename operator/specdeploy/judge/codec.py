@@ -103,7 +103,7 @@ def _shaped(like: Any, numbers: Iterator[float]) -> Any:
 def _check(state: TrialState) -> None:
     """Refuses values with which the arithmetic of the judge could fail."""
     frozen, watch = state.frozen, state.watch
-    counts = [*state.skipped, *watch.unreached, state.seen, watch.queue.bits, watch.lane.windows]
+    counts = [*state.skipped, *watch.unreached, state.seen, watch.guards.queue.bits, watch.lane.windows]
     for comparison in (state.baseline, state.serving):
         counts += _counts(comparison)
     for balance in (watch.baseline, watch.serving):

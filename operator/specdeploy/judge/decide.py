@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from specdeploy.judge import sentences
 from specdeploy.judge.comparison import FIRST_DECISION, Comparison
+from specdeploy.judge.guards import veto
 from specdeploy.judge.interval import (
     Corrections,
     Estimate,
@@ -50,16 +51,16 @@ class Case(NamedTuple):
 Check = Callable[[Case], Verdict | None]
 
 
-def decide_alarms(state: TrialState, settings: Settings) -> Verdict | None:
-    """What is decided after every window, evidence or not."""
-    if not state.watch.lane.alarmed and not state.watch.queue.alarmed:
+def decide_alarms(state: TrialState, settings: Settings, *, told: bool = True) -> Verdict | None:
+    """What is decided after every window, evidence or not. `told`: did it tell the guards anything?"""
+    if not told and not state.watch.lane.alarmed:
         return None
     return _first(ALARMS, _case(state, settings))
 
 
-def decide(state: TrialState, settings: Settings) -> Verdict | None:
+def decide(state: TrialState, settings: Settings, *, told: bool = True) -> Verdict | None:
     """What is decided after a window of evidence."""
-    alarm = decide_alarms(state, settings)
+    alarm = decide_alarms(state, settings, told=told)
     if alarm is not None:
         return alarm
     if _may_be_decided(state, settings):
@@ -72,9 +73,9 @@ def decide(state: TrialState, settings: Settings) -> Verdict | None:
 def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
     """The verdict when time is up. What is not proven is not promoted."""
     case = _case(state, settings)
-    promoted = _check_promoted(case)  # proven before, and held back by the caller
-    if promoted is not None:
-        return promoted
+    known = _first((*ALARMS, _check_promoted), case)  # known before, and held back by the caller
+    if known is not None:
+        return known
     if settings.compare_serving and _proven(case, state.baseline, case.baseline):
         why = "not proven faster than what serves by the deadline"
         message = sentences.runner_up(state, why)
@@ -112,10 +113,13 @@ def _check_disaster(case: Case) -> Verdict | None:
     return replace(verdict, numbers=replace(verdict.numbers, ratio=multiple(case.state.watch.lane.mean)))
 
 
-def _check_capacity(case: Case) -> Verdict | None:
-    if not case.state.watch.queue.alarmed:
+def _check_guards(case: Case) -> Verdict | None:
+    state = case.state
+    found = veto(state.watch.guards, case.settings.limits)
+    if found is None:
         return None
-    return _verdict(case, Outcome.GUARDED, Cause.LESS_CAPACITY, sentences.less_capacity(case.state))
+    message = sentences.guarded(state, found.message)
+    return Verdict(Outcome.GUARDED, found.cause, message, summarise(state))
 
 
 def _check_retired(case: Case) -> Verdict | None:
@@ -189,7 +193,7 @@ def _check_too_noisy(case: Case) -> Verdict | None:
     return _verdict(case, Outcome.INCONCLUSIVE, Cause.TOO_NOISY, message)
 
 
-ALARMS: tuple[Check, ...] = (_check_disaster, _check_capacity)
+ALARMS: tuple[Check, ...] = (_check_disaster, _check_guards)
 CHECKS: tuple[Check, ...] = (
     _check_retired,
     _check_bands,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 
 from specdeploy.judge.assess import ADVICE
-from specdeploy.judge.guards import WATCHED_WINDOWS
 from specdeploy.judge.interval import pod_term
 from specdeploy.judge.sensitivity import sensitivity_now
 from specdeploy.judge.settings import Settings
@@ -47,13 +46,8 @@ def disaster(state: TrialState) -> str:
     )
 
 
-def less_capacity(state: TrialState) -> str:
-    windows = state.watch.queue.windows
-    queue = (
-        f"requests waited on the trial pods in {windows} of the last {WATCHED_WINDOWS} windows "
-        "and on no baseline pod: the drafter leaves less room for requests, rolled back"
-    )
-    return f"{_measured(summarise(state))}; {queue}" if state.used else queue
+def guarded(state: TrialState, veto: str) -> str:
+    return f"{_measured(summarise(state))}; {veto}" if state.used else veto
 
 
 def too_noisy(state: TrialState, settings: Settings) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from specdeploy.judge.guards import Limits
 
 LONG_WINDOW_SECONDS = 120.0
 
@@ -15,7 +17,7 @@ class Settings:
     `minimum_effect` and `pod_sd` are fractions (0.03 is 3 %). `attempt` is k: this is the k-th trial of this
     model and image, which a promotion pays for. `deadline_seconds` is measured time: the seconds of windows
     that were evidence. `warmup_seconds` None means max(5 windows, 300 s). Confidence, attempt and pod sd are
-    frozen when the trial starts.
+    frozen when the trial starts. `limits` are those of the guards beside speed.
     """
 
     window_seconds: float = 60.0
@@ -26,6 +28,7 @@ class Settings:
     pod_sd: float = 0.01
     attempt: int = 1
     compare_serving: bool = False
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         checks = {

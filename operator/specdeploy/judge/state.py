@@ -8,7 +8,7 @@ from typing import NamedTuple
 from specdeploy.judge.balance import Balance
 from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.disaster import Lane
-from specdeploy.judge.guards import Queue
+from specdeploy.judge.guards import Guards
 from specdeploy.judge.interval import Corrections, Frozen
 from specdeploy.judge.learned import Learned
 from specdeploy.judge.pods import Spread, posterior
@@ -38,7 +38,7 @@ class Watch(NamedTuple):
     reach, and how alike the arms' load is. `trial_pods` and `baseline_pods` tell pods of one arm apart."""
 
     lane: Lane = Lane()
-    queue: Queue = Queue()
+    guards: Guards = Guards()
     unreached: Unreached = Unreached()
     baseline: Balance = Balance()
     serving: Balance = Balance()

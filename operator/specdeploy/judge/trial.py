@@ -16,6 +16,8 @@ from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.decide import decide, decide_alarms, decide_deadline
 from specdeploy.judge.disaster import Lane
 from specdeploy.judge.evidence import compare
+from specdeploy.judge.guards import warnings as guards_warn
+from specdeploy.judge.guards import watch as watch_guards
 from specdeploy.judge.interval import Frozen
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import REASONS, TrialState, Unreached, Watch
@@ -36,13 +38,14 @@ def observe(state: TrialState, window: Window, settings: Settings) -> tuple[Tria
     if not state.last_index < window.index < LARGEST_INDEX:
         return _skip(state, state.last_index, state.watch, Reason.OUT_OF_ORDER), None
     reading = read(window, settings)
-    watch = _watch(state, reading) if reading.young else state.watch
+    watch = _watch(state, reading, settings) if reading.young else state.watch
+    told = watch.guards is not state.watch.guards
     reason = _reason(state, watch, reading)
     if reason is None:
         state = _add_evidence(state, watch, window, reading)
-        return state, decide(state, settings)
+        return state, decide(state, settings, told=told)
     state = _skip(state, window.index, watch, reason)
-    return state, decide_alarms(state, settings)
+    return state, decide_alarms(state, settings, told=told)
 
 
 def expire(state: TrialState, settings: Settings) -> Verdict:
@@ -55,6 +58,11 @@ def summary(state: TrialState) -> Summary:
     return summarise(state)
 
 
+def warnings(state: TrialState, settings: Settings) -> tuple[str, ...]:
+    """Sentences on what is to be shown to people and decides nothing."""
+    return guards_warn(state.watch.guards, settings.limits)
+
+
 def window_ratio(window: Window, settings: Settings) -> float | None:
     """The trial's speed as a multiple of the baseline's in one window, for pictures; None where it can't be
     measured. Raw, and of pods too young for evidence, too: a disaster is over before they are old."""
@@ -64,9 +72,9 @@ def window_ratio(window: Window, settings: Settings) -> float | None:
     return multiple(arms[TRIAL].log_speed - arms[BASELINE].log_speed)
 
 
-def _watch(state: TrialState, reading: Reading) -> Watch:
+def _watch(state: TrialState, reading: Reading, settings: Settings) -> Watch:
     """The part of the state that looks at every window with data, by all pods ready for a window."""
-    old, arms = state.watch, reading.young
+    old, arms, pods = state.watch, reading.young, reading.young_pods
     trial, baseline, other = arms[TRIAL], arms[BASELINE], arms.get(SERVING)
     lane, balance, serving, surplus = old.lane, old.baseline, old.serving, old.surplus
     if _measured(trial, baseline) and enough_traffic(arms):
@@ -77,7 +85,7 @@ def _watch(state: TrialState, reading: Reading) -> Watch:
         serving = serving.add(trial, other)
     return Watch(
         lane,
-        old.queue.add(trial, baseline),
+        watch_guards(old.guards, pods[TRIAL], pods[BASELINE], settings.limits),
         _unreached(old.unreached, reading),
         balance,
         serving,

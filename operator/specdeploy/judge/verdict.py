@@ -29,7 +29,7 @@ class Outcome(StrEnum):
 
 
 class Cause(StrEnum):
-    """The reason code of a verdict."""
+    """The reason code of a verdict; where a guard vetoed it is a word of `Guard`."""
 
     PROVEN_FASTER = "ProvenFaster"
     SLOWER_THAN_SERVING = "SlowerThanServing"
@@ -40,7 +40,6 @@ class Cause(StrEnum):
     SLOWER_THAN_BASELINE = "SlowerThanBaseline"
     FAR_SLOWER = "FarSlowerThanBaseline"
     BELOW_EFFECT = "BelowMinimumEffect"
-    LESS_CAPACITY = "LessCapacity"
     TOO_NOISY = "TooNoisy"
     DEADLINE = "DeadlineReached"
     GUARD_ALARM = "GuardAlarm"
