@@ -81,7 +81,7 @@ class Knobs:
     """Chance that a request ends in an error of the engine, half-way through its answer."""
     repetition_share: float = 0.0
     """Chance that a request is ended for repeating itself, half-way through its answer."""
-    tick_ms: float = 100.0
+    tick_ms: float = 125.0
     """How often streams are written to. Counters are exact for every step in between."""
     startup_seconds: float = 2.0
     """From process start to the port being open."""
