@@ -87,7 +87,7 @@ class Limits:
     time_to_first_token: FirstTokenLimit | None = FirstTokenLimit()
     client_errors: CountLimit | None = CountLimit(rate=0.002)
     server_errors: CountLimit | None = CountLimit(rate=0.002)
-    aborted_requests: CountLimit | None = CountLimit(rate=0.01)
+    aborted_requests: CountLimit | None = CountLimit()
     errored_requests: CountLimit | None = CountLimit(rate=0.002)
     preemptions: CountLimit | None = CountLimit(increase=1.0, rate=0.05)
     less_capacity: bool = True

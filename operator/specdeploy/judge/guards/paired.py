@@ -12,7 +12,7 @@ from typing import NamedTuple
 from specdeploy.judge.comparison import Sums
 from specdeploy.judge.student import sequential_radius
 
-ALPHA = 0.01
+ALPHA = 0.05
 PRIOR_PHI = 0.3
 LARGEST_LOG = math.log(8)
 FIRST_DECISION = 15
