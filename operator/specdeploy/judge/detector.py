@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from specdeploy.judge.noise import SMALLEST_SD
+from specdeploy.judge.noise import PHI_WEIGHT, SMALLEST_SD, Sums, independent_share
 
 ALARM = 10_000.0
 """Mean of R at which the alarm goes off: at a ratio of exactly 1 as many windows, or more, lie between false
@@ -20,7 +20,6 @@ LARGEST_STEP = 0.6 * math.log(ALARM)
 LARGEST_LOG = 50.0
 HALF_LIFE = 240.0
 KEEP = 0.5 ** (1 / HALF_LIFE)
-LARGEST_PHI = 0.95
 CLIP_SDS = 4.0
 NEVER = 10_000
 NINE_OF_TEN = 1.2816
@@ -32,9 +31,11 @@ class Noise(NamedTuple):
 
     Sums that forget half in 240 windows: `squares` of the first differences d with their `weight`, `products`
     of d with the d before it and their `pairs`; both only over adjacent windows. `last_step` is the newest d,
-    `row` the adjacent windows that end with the newest value (0, 1, or 2 for more).
+    `row` the adjacent windows that end with the newest value (0, 1, or 2 for more). `prior` is the
+    autocorrelation assumed before any is seen.
     """
 
+    prior: float
     weight: float
     squares: float
     pairs: float
@@ -49,30 +50,35 @@ class Noise(NamedTuple):
         """Long-run variance of the log ratio: n times the variance of a mean over n windows.
 
         For an AR(1) with variance s^2: E d^2 = 2 s^2 (1 - phi), corr(d, d before) = -(1 - phi) / 2 and the
-        long-run variance is s^2 (1 + phi) / (1 - phi).
+        long-run variance is s^2 (1 + phi) / (1 - phi); phi is kept on the safe side as in a trial.
         """
-        square = max(self.squares / self.weight, 1e-12)
-        phi = min(LARGEST_PHI, max(0.0, 1 + 2 * self.products / (self.pairs * square)))
-        return max(SMALLEST_SD * SMALLEST_SD, square * (1 + phi) / (2 * (1 - phi) ** 2))
+        prior, weight, squares, pairs, products, *_ = self
+        square = max(squares / weight, 1e-12)
+        phi = 1 + 2 * products / (pairs * square)
+        share = independent_share((pairs * phi + PHI_WEIGHT * prior) / (pairs + PHI_WEIGHT), int(pairs))
+        return max(SMALLEST_SD * SMALLEST_SD, square * (1 + share) / (4 * share * share))
 
     def add(self, index: int, value: float) -> Noise:
-        weight, squares, pairs, products, last_value, last_step, last_index, row = self
+        prior, weight, squares, pairs, products, last_value, last_step, last_index, row = self
         if row == 0 or index != last_index + 1:
-            return Noise(weight, squares, pairs, products, value, 0.0, index, 1)
+            return Noise(prior, weight, squares, pairs, products, value, 0.0, index, 1)
         # The one large step of a change of level must not hide that change.
         reach = CLIP_SDS * math.sqrt(squares / weight)
         step = min(reach, max(-reach, value - last_value))
         squares = KEEP * squares + step * step
         if row == 2:
             pairs, products = KEEP * pairs + 1, KEEP * products + step * last_step
-        return Noise(KEEP * weight + 1, squares, pairs, products, value, step, index, 2)
+        return Noise(prior, KEEP * weight + 1, squares, pairs, products, value, step, index, 2)
 
 
-def known_noise(windows: int, sd: float, phi: float) -> Noise:
-    """The noise as a trial of so many windows saw it: `sd` of its log ratio and its autocorrelation."""
-    weight = min(max(float(windows), 1.0), 1 / (1 - KEEP))
-    square = 2 * max(sd, SMALLEST_SD) ** 2 * (1 - phi)
-    return Noise(weight, weight * square, weight, -weight * square * (1 - phi) / 2)
+def known_noise(known: Sums, prior: float) -> Noise:
+    """The noise of the log ratios of a trial, whose windows count as so many; `prior` is its prior
+    autocorrelation, in [0, 1)."""
+    share = known.independent(prior) if known.n else (1 - prior) / (1 + prior)
+    rest = 2 * share / (1 + share)
+    weight = min(max(float(known.n), 1.0), 1 / (1 - KEEP))
+    square = 2 * known.sd**2 * rest
+    return Noise(prior, weight, weight * square, weight, -weight * square * rest / 2)
 
 
 class Detector(NamedTuple):

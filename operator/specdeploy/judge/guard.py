@@ -1,0 +1,306 @@
+"""The guard after promotion, window by window: is what serves still no slower than the baseline?
+
+trial -> guard -> rollout. guard() reads each window by the rules of a trial, with the serving arm in the
+trial's place, and feeds the detector; a window without baseline pods feeds only the watch for drift. A
+re-check (start_check, check_outcome) continues all of it: to begin anew on the same question would be
+peeking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+
+from specdeploy.judge import bands
+from specdeploy.judge.arm import LARGEST_COUNTER, Arm
+from specdeploy.judge.assess import Reading, Use, enough_traffic, read
+from specdeploy.judge.comparison import LARGEST_LOG
+from specdeploy.judge.detector import ALARM, KEEP, windows_to_alarm
+from specdeploy.judge.drift import Cusum
+from specdeploy.judge.evidence import compare
+from specdeploy.judge.guard_state import Drift, GuardState, Stretch, Terms, begin, untold
+from specdeploy.judge.guards import Guards, Limits, veto, watch
+from specdeploy.judge.learned import band_of
+from specdeploy.judge.settings import Settings
+from specdeploy.judge.state import TrialState
+from specdeploy.judge.verdict import Cause, multiple
+from specdeploy.judge.window import BASELINE, SERVING, TRIAL, PodWindow, Window
+
+LARGEST_INDEX = 2**53
+HOUR_WINDOWS = 60
+RISING = 10 / ALARM
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSummary:
+    """How what serves stands, as multiples of the baseline's speed; None while unknown.
+
+    `hour` is over about the last 60 windows compared; `ratio`, `lower` and `upper` are over the `windows`
+    since the promotion or since the newest re-check began. `last_index` is the newest window seen. `evidence`
+    of being slower is a multiple of what raises the alarm. `drift` says what has moved while no baseline ran.
+    """
+
+    hour: float | None
+    ratio: float | None
+    lower: float | None
+    upper: float | None
+    windows: int
+    last_index: int
+    evidence: float
+    drift: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """What serves must go: a reason code, one sentence with the numbers, and the numbers."""
+
+    cause: str
+    message: str
+    numbers: GuardSummary
+
+
+class CheckResult(StrEnum):
+    """What a re-check has found."""
+
+    KEPT = "Kept"
+    SLOWER = "Slower"
+    UNDECIDED = "Undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """How a re-check ended, and a sentence with the numbers."""
+
+    result: CheckResult
+    message: str
+
+
+def start_guard(trial: TrialState, settings: Settings) -> GuardState:
+    """The guard of what a trial has proven: its weight, pods, noise and bands are the trial's."""
+    frozen, found = trial.frozen, trial.corrections
+    terms = Terms(
+        alpha=1 - settings.confidence,
+        phi=frozen.phi,
+        weighed=frozen.learned.weighed,
+        weight=frozen.weight,
+        weight_se=frozen.learned.weight_se,
+        surplus=found.surplus,
+        pod_sd=found.pod_sd,
+        pod_freedom=found.pod_freedom,
+        untold=untold(trial.baseline, found.pod_sd, frozen.phi),
+    )
+    return begin(trial.baseline, terms)
+
+
+def guard(state: GuardState, window: Window, settings: Settings) -> tuple[GuardState, Alarm | None]:
+    """Takes in one window with the arms "baseline" and "serving"; gives the next state, and the alarm as long
+    as it is on.
+
+    A window that is no evidence is neither good nor bad. One whose index is not above the last one's changes
+    nothing. Never raises.
+    """
+    if not state.last_index < window.index < LARGEST_INDEX:
+        return state, _alarm(state, settings.limits)
+    serving, baseline = window.arms.get(SERVING, ()), window.arms.get(BASELINE, ())
+    arms = {BASELINE: baseline, TRIAL: serving}
+    reading = read(Window(window.index, window.seconds, arms, window.obstacle), _two_arms(settings))
+    state = state._replace(
+        last_index=window.index, seen=state.seen + 1, guards=_beside_speed(state.guards, reading, settings)
+    )
+    if reading.use.use is Use.USED:
+        state = _compare(state, reading.warm[TRIAL], reading.warm[BASELINE])
+        state = state._replace(drift=_learn(state, reading.warm[TRIAL], serving))
+    elif window.obstacle is None and not baseline and _busy(reading):
+        state = state._replace(drift=_watch(state, reading.warm[TRIAL], serving))
+    return state, _alarm(state, settings.limits)
+
+
+def start_check(state: GuardState) -> GuardState:
+    """Begins a re-check: its interval is made of its own windows, and so are the means of the guards beside
+    speed; the detector goes on."""
+    drift = state.drift
+    fresh = drift._replace(acceptance=drift.acceptance.checked(), speed=drift.speed.checked())
+    return state._replace(stretch=Stretch(), drift=fresh, guards=Guards())
+
+
+def check_outcome(state: GuardState, deadline_windows: int) -> CheckOutcome | None:
+    """What the re-check has found by now; None while it must go on.
+
+    `deadline_windows` are windows that could be compared: a re-check without traffic is the caller's to end.
+    """
+    if state.detector.alarmed:
+        return CheckOutcome(CheckResult.SLOWER, _slower(state))
+    known = state.terms.estimate(state.stretch.comparison)
+    if known is not None and known.lower(state.terms.alpha) > 0:
+        return CheckOutcome(CheckResult.KEPT, f"{_measured(state)}: still faster than the baseline, kept")
+    if state.stretch.whole.n >= deadline_windows:
+        text = f"{_measured(state)}: neither proven faster nor found slower by the end of the re-check, kept"
+        return CheckOutcome(CheckResult.UNDECIDED, text)
+    return None
+
+
+def drifted(state: GuardState) -> str | None:
+    """What has moved since the drafter was last compared with the baseline: a reason to compare it anew."""
+    told = (
+        _moved("the acceptance of draft tokens", state.drift.acceptance),
+        _moved("the speed at equal demand", state.drift.speed),
+    )
+    return " and ".join(each for each in told if each) or None
+
+
+def windows_to_see(state: GuardState, ratio: float = 0.90) -> int:
+    """Comparable windows in which the guard finds a lasting `ratio` (above 0) in 9 of 10 cases, at the noise
+    and with the pods of now; at most 10,000, which is never."""
+    value = math.log(ratio) + state.pods + state.penalty
+    return windows_to_alarm(value, state.detector.noise.variance)
+
+
+def uncovered(state: GuardState, shares: tuple[float, ...]) -> tuple[str, ...]:
+    """Ranges of batch with a fifth or more of the day's request-seconds (`shares`, by BANDS) and fewer than
+    10 windows behind the proof, of the trial and the guard together."""
+    one, two, three, four = (bands.Band(windows) for windows in state.proven)
+    return bands.uncovered((one, two, three, four), shares)
+
+
+def guard_summary(state: GuardState) -> GuardSummary:
+    """How what serves stands, for status, metrics and the command line."""
+    terms, stretch = state.terms, state.stretch
+    known = terms.estimate(stretch.comparison)
+    return GuardSummary(
+        hour=multiple(state.hour) if state.compared else None,
+        ratio=multiple(stretch.whole.mean + terms.surplus) if stretch.whole.n else None,
+        lower=multiple(known.lower(terms.alpha)) if known else None,
+        upper=multiple(known.upper(terms.alpha)) if known else None,
+        windows=stretch.whole.n,
+        last_index=state.last_index,
+        evidence=state.detector.evidence,
+        drift=drifted(state),
+    )
+
+
+@lru_cache(maxsize=16)
+def _two_arms(settings: Settings) -> Settings:
+    """What serves is read in the trial's place; there is no third arm."""
+    return replace(settings, compare_serving=False)
+
+
+def _beside_speed(guards: Guards, reading: Reading, settings: Settings) -> Guards:
+    if not reading.young:
+        return guards
+    pods = reading.young_pods
+    return watch(guards, pods[TRIAL], pods[BASELINE], settings.limits)
+
+
+def _busy(reading: Reading) -> bool:
+    return bool(reading.warm) and reading.warm[TRIAL].pods > 0 and enough_traffic(reading.warm)
+
+
+def _compare(state: GuardState, serving: Arm, baseline: Arm) -> GuardState:
+    terms, index = state.terms, state.last_index
+    evidence = compare(serving, baseline, terms.weight)
+    # Not clipped by its spread, as a trial's are: a loss must not be taken for an outlier. The cap of the
+    # detector's step bounds what one window can do.
+    value = _bounded(evidence.y) + terms.surplus
+    state = state._replace(inverse_pods=evidence.inverse_pods)
+    detector = state.detector.add(index, value + state.pods + state.penalty)
+    batch = math.exp(baseline.log_batch)
+    band = band_of(batch)
+    rising = bands.NO_BANDS if detector.evidence < RISING else bands.add_to_band(state.rising, batch, value)
+    return state._replace(
+        detector=detector,
+        load=state.load + (1 - KEEP) * (_bounded(evidence.load) - state.load),
+        hour=state.hour + (value - state.hour) / min(state.compared + 1, HOUR_WINDOWS),
+        proven=(*state.proven[:band], state.proven[band] + 1, *state.proven[band + 1 :]),
+        rising=rising,
+        stretch=state.stretch.add(index, evidence, batch),
+        compared=state.compared + 1,
+    )
+
+
+def _learn(state: GuardState, serving: Arm, pods: Sequence[PodWindow]) -> Drift:
+    acceptance, speed, last_index = state.drift
+    adjacent = state.last_index == last_index + 1
+    share = _acceptance(pods)
+    if share is not None:
+        acceptance = acceptance.learn(share, adjacent=adjacent)
+    if state.terms.weighed:
+        speed = speed.learn(_speed_at_demand(state, serving), adjacent=adjacent)
+    return Drift(acceptance, speed, state.last_index)
+
+
+def _watch(state: GuardState, serving: Arm, pods: Sequence[PodWindow]) -> Drift:
+    acceptance, speed, last_index = state.drift
+    share = _acceptance(pods)
+    if share is not None:
+        acceptance = acceptance.watch(share)
+    if state.terms.weighed:
+        speed = speed.watch(_speed_at_demand(state, serving))
+    return Drift(acceptance, speed, last_index)
+
+
+def _speed_at_demand(state: GuardState, serving: Arm) -> float:
+    """Log speed with demand taken out by its learned weight; without one it would follow the hour."""
+    weight = state.terms.weight
+    return (1 - weight) * serving.log_speed + weight * serving.log_rate
+
+
+def _acceptance(pods: Sequence[PodWindow]) -> float | None:
+    """Accepted draft tokens as a share of all; None where nothing sensible is told."""
+    drafted = accepted = 0.0
+    for pod in pods:
+        if pod.draft_tokens is None or pod.accepted_tokens is None or pod.restarts:
+            continue
+        if 0 <= pod.accepted_tokens <= pod.draft_tokens <= LARGEST_COUNTER:
+            drafted += pod.draft_tokens
+            accepted += pod.accepted_tokens
+    return accepted / drafted if drafted > 0 else None
+
+
+def _moved(name: str, signal: Cusum) -> str | None:
+    if not signal.moved:
+        return None
+    way = "risen" if signal.moved > 0 else "fallen"
+    return f"{name} has {way} since the last comparison with the baseline"
+
+
+def _alarm(state: GuardState, limits: Limits) -> Alarm | None:
+    if state.detector.alarmed:
+        return Alarm(Cause.GUARD_ALARM.value, _slower(state), guard_summary(state))
+    found = veto(state.guards, limits)
+    if found is None:
+        return None
+    message = f"after its promotion, its serving pods taken as the trial: {found.message}"
+    return Alarm(found.cause, message, guard_summary(state))
+
+
+def _slower(state: GuardState) -> str:
+    windows = sum(band.n for band in state.rising)
+    total = math.fsum(band.total for band in state.rising)
+    worst = min(range(len(state.rising)), key=lambda position: state.rising[position].total)
+    lost = state.rising[worst]
+    where = f"batch {bands.name_of(worst)}"
+    if lost.n < windows:
+        where = f"{where} most ({_times(lost.total, lost.n)} over {lost.n} of them)"
+    text = f"{_times(total, windows)} the baseline's decode speed over the last {windows} windows compared"
+    return f"{text}, at {where}: what serves has become slower than the baseline, rolled back"
+
+
+def _measured(state: GuardState) -> str:
+    summary = guard_summary(state)
+    interval = ""
+    if summary.lower is not None and summary.upper is not None:
+        interval = f" [{summary.lower:.3f}, {summary.upper:.3f}]"
+    times = "an unknown multiple of" if summary.ratio is None else f"{summary.ratio:.3f}x{interval}"
+    return f"{times} the baseline's decode speed over the {summary.windows} windows of the re-check"
+
+
+def _times(total: float, windows: int) -> str:
+    ratio = multiple(total / windows) if windows else None
+    return "an unknown multiple of" if ratio is None else f"{ratio:.3f}x"
+
+
+def _bounded(log: float) -> float:
+    return min(LARGEST_LOG, max(-LARGEST_LOG, log))
