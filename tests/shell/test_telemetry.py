@@ -8,7 +8,17 @@ from specdeploy.telemetry import Telemetry
 from tests.shell.stage import Stage, exported, spec
 
 FIGURES = ArmFigures(
-    speed=60.0, batch=4.0, acceptance=0.7, accepted_length=3.1, tokens_per_second=500.0, pods=2, seconds=60.0
+    speed=60.0,
+    batch=4.0,
+    acceptance=0.7,
+    accepted_length=3.1,
+    tokens_per_second=500.0,
+    pods=2,
+    seconds=60.0,
+    first_token_seconds=0.2,
+    waiting=5.0,
+    error_share=0.01,
+    prefix_hit_share=0.4,
 )
 IDLE = ArmFigures(
     speed=None, batch=None, acceptance=None, accepted_length=None, tokens_per_second=0.0, pods=1, seconds=60.0
@@ -40,6 +50,11 @@ def test_the_figures_of_each_arm_are_shown_and_what_is_unknown_is_absent() -> No
     assert value(telemetry, "arm_accepted_length", **trial) == 3.1
     assert value(telemetry, "arm_tokens_per_second", **trial) == 500.0
     assert value(telemetry, "arm_pods", **trial) == 2
+    assert value(telemetry, "arm_first_token_seconds", **trial) == 0.2
+    assert value(telemetry, "arm_requests_waiting", **trial) == 5
+    assert value(telemetry, "arm_http_error_ratio", **trial) == 0.01
+    assert value(telemetry, "arm_prefix_hit_ratio", **trial) == 0.4
+    assert value(telemetry, "arm_http_error_ratio", **{**trial, "arm": "baseline"}) is None
     assert value(telemetry, "arm_speed", **{**trial, "arm": "baseline"}) is None
     assert value(telemetry, "arm_tokens_per_second", **{**trial, "arm": "baseline"}) == 0
 
