@@ -21,6 +21,8 @@ LARGEST_LOG = 50.0
 HALF_LIFE = 240.0
 KEEP = 0.5 ** (1 / HALF_LIFE)
 CLIP_SDS = 4.0
+FEWEST_WINDOWS = 10
+UNKNOWN_SD = 0.15
 NEVER = 10_000
 NINE_OF_TEN = 1.2816
 VARIANCE_ERROR = 1.25
@@ -72,12 +74,13 @@ class Noise(NamedTuple):
 
 
 def known_noise(known: Sums, prior: float) -> Noise:
-    """The noise of the log ratios of a trial, whose windows count as so many; `prior` is its prior
-    autocorrelation, in [0, 1)."""
-    share = known.independent(prior) if known.n else (1 - prior) / (1 + prior)
+    """The noise of a trial's log ratios, whose windows count as so many; `prior` is its prior autocorrelation,
+    in [0, 1). Fewer than 10 windows say nothing: then it is taken for large."""
+    told = known.n >= FEWEST_WINDOWS
+    share = known.independent(prior) if told else (1 - prior) / (1 + prior)
     rest = 2 * share / (1 + share)
-    weight = min(max(float(known.n), 1.0), 1 / (1 - KEEP))
-    square = 2 * known.sd**2 * rest
+    weight = min(float(known.n), 1 / (1 - KEEP)) if told else float(FEWEST_WINDOWS)
+    square = 2 * (known.sd if told else UNKNOWN_SD) ** 2 * rest
     return Noise(prior, weight, weight * square, weight, -weight * square * rest / 2)
 
 

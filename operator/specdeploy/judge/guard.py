@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from functools import lru_cache
 
 from specdeploy.judge import bands
@@ -19,63 +18,55 @@ from specdeploy.judge.arm import LARGEST_COUNTER, Arm
 from specdeploy.judge.assess import Reading, Use, enough_traffic, read
 from specdeploy.judge.comparison import LARGEST_LOG
 from specdeploy.judge.detector import ALARM, KEEP, windows_to_alarm
-from specdeploy.judge.drift import Cusum
 from specdeploy.judge.evidence import compare
-from specdeploy.judge.guard_state import Drift, GuardState, Stretch, Terms, begin, untold
+from specdeploy.judge.guard_report import (
+    Alarm,
+    CheckOutcome,
+    CheckResult,
+    GuardSummary,
+    drifted,
+    guard_summary,
+    measured,
+    slower,
+)
+from specdeploy.judge.guard_state import (
+    Drift,
+    GuardState,
+    Stretch,
+    Terms,
+    begin,
+    pack_guard,
+    unpack_guard,
+    untold,
+)
 from specdeploy.judge.guards import Guards, Limits, veto, watch
 from specdeploy.judge.learned import band_of
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
-from specdeploy.judge.verdict import Cause, multiple
+from specdeploy.judge.verdict import Cause
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, PodWindow, Window
+
+__all__ = [
+    "Alarm",
+    "CheckOutcome",
+    "CheckResult",
+    "GuardState",
+    "GuardSummary",
+    "check_outcome",
+    "drifted",
+    "guard",
+    "guard_summary",
+    "pack_guard",
+    "start_check",
+    "start_guard",
+    "uncovered",
+    "unpack_guard",
+    "windows_to_see",
+]
 
 LARGEST_INDEX = 2**53
 HOUR_WINDOWS = 60
 RISING = 10 / ALARM
-
-
-@dataclass(frozen=True, slots=True)
-class GuardSummary:
-    """How what serves stands, as multiples of the baseline's speed; None while unknown.
-
-    `hour` is over about the last 60 windows compared; `ratio`, `lower` and `upper` are over the `windows`
-    since the promotion or since the newest re-check began. `last_index` is the newest window seen. `evidence`
-    of being slower is a multiple of what raises the alarm. `drift` says what has moved while no baseline ran.
-    """
-
-    hour: float | None
-    ratio: float | None
-    lower: float | None
-    upper: float | None
-    windows: int
-    last_index: int
-    evidence: float
-    drift: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """What serves must go: a reason code, one sentence with the numbers, and the numbers."""
-
-    cause: str
-    message: str
-    numbers: GuardSummary
-
-
-class CheckResult(StrEnum):
-    """What a re-check has found."""
-
-    KEPT = "Kept"
-    SLOWER = "Slower"
-    UNDECIDED = "Undecided"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOutcome:
-    """How a re-check ended, and a sentence with the numbers."""
-
-    result: CheckResult
-    message: str
 
 
 def start_guard(trial: TrialState, settings: Settings) -> GuardState:
@@ -105,14 +96,15 @@ def guard(state: GuardState, window: Window, settings: Settings) -> tuple[GuardS
     if not state.last_index < window.index < LARGEST_INDEX:
         return state, _alarm(state, settings.limits)
     serving, baseline = window.arms.get(SERVING, ()), window.arms.get(BASELINE, ())
-    arms = {BASELINE: baseline, TRIAL: serving}
-    reading = read(Window(window.index, window.seconds, arms, window.obstacle), _two_arms(settings))
+    # What serves is read in the trial's place, and there is no third arm.
+    two = Window(window.index, window.seconds, {BASELINE: baseline, TRIAL: serving}, window.obstacle)
+    reading = read(two, _without_serving(settings) if settings.compare_serving else settings)
     state = state._replace(
         last_index=window.index, seen=state.seen + 1, guards=_beside_speed(state.guards, reading, settings)
     )
     if reading.use.use is Use.USED:
-        state = _compare(state, reading.warm[TRIAL], reading.warm[BASELINE])
-        state = state._replace(drift=_learn(state, reading.warm[TRIAL], serving))
+        drift = _learn(state, reading.warm[TRIAL], serving)
+        state = _compare(state, reading.warm[TRIAL], reading.warm[BASELINE], drift)
     elif window.obstacle is None and not baseline and _busy(reading):
         state = state._replace(drift=_watch(state, reading.warm[TRIAL], serving))
     return state, _alarm(state, settings.limits)
@@ -132,29 +124,20 @@ def check_outcome(state: GuardState, deadline_windows: int) -> CheckOutcome | No
     `deadline_windows` are windows that could be compared: a re-check without traffic is the caller's to end.
     """
     if state.detector.alarmed:
-        return CheckOutcome(CheckResult.SLOWER, _slower(state))
+        return CheckOutcome(CheckResult.SLOWER, slower(state))
     known = state.terms.estimate(state.stretch.comparison)
     if known is not None and known.lower(state.terms.alpha) > 0:
-        return CheckOutcome(CheckResult.KEPT, f"{_measured(state)}: still faster than the baseline, kept")
+        return CheckOutcome(CheckResult.KEPT, f"{measured(state)}: still faster than the baseline, kept")
     if state.stretch.whole.n >= deadline_windows:
-        text = f"{_measured(state)}: neither proven faster nor found slower by the end of the re-check, kept"
+        text = f"{measured(state)}: neither proven faster nor found slower by the end of the re-check, kept"
         return CheckOutcome(CheckResult.UNDECIDED, text)
     return None
-
-
-def drifted(state: GuardState) -> str | None:
-    """What has moved since the drafter was last compared with the baseline: a reason to compare it anew."""
-    told = (
-        _moved("the acceptance of draft tokens", state.drift.acceptance),
-        _moved("the speed at equal demand", state.drift.speed),
-    )
-    return " and ".join(each for each in told if each) or None
 
 
 def windows_to_see(state: GuardState, ratio: float = 0.90) -> int:
     """Comparable windows in which the guard finds a lasting `ratio` (above 0) in 9 of 10 cases, at the noise
     and with the pods of now; at most 10,000, which is never."""
-    value = math.log(ratio) + state.pods + state.penalty
+    value = math.log(ratio) + state.terms.kappa(state.inverse_pods) + state.penalty
     return windows_to_alarm(value, state.detector.noise.variance)
 
 
@@ -165,25 +148,8 @@ def uncovered(state: GuardState, shares: tuple[float, ...]) -> tuple[str, ...]:
     return bands.uncovered((one, two, three, four), shares)
 
 
-def guard_summary(state: GuardState) -> GuardSummary:
-    """How what serves stands, for status, metrics and the command line."""
-    terms, stretch = state.terms, state.stretch
-    known = terms.estimate(stretch.comparison)
-    return GuardSummary(
-        hour=multiple(state.hour) if state.compared else None,
-        ratio=multiple(stretch.whole.mean + terms.surplus) if stretch.whole.n else None,
-        lower=multiple(known.lower(terms.alpha)) if known else None,
-        upper=multiple(known.upper(terms.alpha)) if known else None,
-        windows=stretch.whole.n,
-        last_index=state.last_index,
-        evidence=state.detector.evidence,
-        drift=drifted(state),
-    )
-
-
 @lru_cache(maxsize=16)
-def _two_arms(settings: Settings) -> Settings:
-    """What serves is read in the trial's place; there is no third arm."""
+def _without_serving(settings: Settings) -> Settings:
     return replace(settings, compare_serving=False)
 
 
@@ -198,24 +164,25 @@ def _busy(reading: Reading) -> bool:
     return bool(reading.warm) and reading.warm[TRIAL].pods > 0 and enough_traffic(reading.warm)
 
 
-def _compare(state: GuardState, serving: Arm, baseline: Arm) -> GuardState:
-    terms, index = state.terms, state.last_index
+def _compare(state: GuardState, serving: Arm, baseline: Arm, drift: Drift) -> GuardState:
+    terms, index, proven = state.terms, state.last_index, state.proven
     evidence = compare(serving, baseline, terms.weight)
     # Not clipped by its spread, as a trial's are: a loss must not be taken for an outlier. The cap of the
     # detector's step bounds what one window can do.
     value = _bounded(evidence.y) + terms.surplus
-    state = state._replace(inverse_pods=evidence.inverse_pods)
-    detector = state.detector.add(index, value + state.pods + state.penalty)
+    detector = state.detector.add(index, value + terms.kappa(evidence.inverse_pods) + state.penalty)
     batch = math.exp(baseline.log_batch)
     band = band_of(batch)
     rising = bands.NO_BANDS if detector.evidence < RISING else bands.add_to_band(state.rising, batch, value)
     return state._replace(
         detector=detector,
         load=state.load + (1 - KEEP) * (_bounded(evidence.load) - state.load),
+        inverse_pods=evidence.inverse_pods,
         hour=state.hour + (value - state.hour) / min(state.compared + 1, HOUR_WINDOWS),
-        proven=(*state.proven[:band], state.proven[band] + 1, *state.proven[band + 1 :]),
+        proven=(*proven[:band], proven[band] + 1, *proven[band + 1 :]),
         rising=rising,
         stretch=state.stretch.add(index, evidence, batch),
+        drift=drift,
         compared=state.compared + 1,
     )
 
@@ -259,47 +226,14 @@ def _acceptance(pods: Sequence[PodWindow]) -> float | None:
     return accepted / drafted if drafted > 0 else None
 
 
-def _moved(name: str, signal: Cusum) -> str | None:
-    if not signal.moved:
-        return None
-    way = "risen" if signal.moved > 0 else "fallen"
-    return f"{name} has {way} since the last comparison with the baseline"
-
-
 def _alarm(state: GuardState, limits: Limits) -> Alarm | None:
     if state.detector.alarmed:
-        return Alarm(Cause.GUARD_ALARM.value, _slower(state), guard_summary(state))
+        return Alarm(Cause.GUARD_ALARM.value, slower(state), guard_summary(state))
     found = veto(state.guards, limits)
     if found is None:
         return None
     message = f"after its promotion, its serving pods taken as the trial: {found.message}"
     return Alarm(found.cause, message, guard_summary(state))
-
-
-def _slower(state: GuardState) -> str:
-    windows = sum(band.n for band in state.rising)
-    total = math.fsum(band.total for band in state.rising)
-    worst = min(range(len(state.rising)), key=lambda position: state.rising[position].total)
-    lost = state.rising[worst]
-    where = f"batch {bands.name_of(worst)}"
-    if lost.n < windows:
-        where = f"{where} most ({_times(lost.total, lost.n)} over {lost.n} of them)"
-    text = f"{_times(total, windows)} the baseline's decode speed over the last {windows} windows compared"
-    return f"{text}, at {where}: what serves has become slower than the baseline, rolled back"
-
-
-def _measured(state: GuardState) -> str:
-    summary = guard_summary(state)
-    interval = ""
-    if summary.lower is not None and summary.upper is not None:
-        interval = f" [{summary.lower:.3f}, {summary.upper:.3f}]"
-    times = "an unknown multiple of" if summary.ratio is None else f"{summary.ratio:.3f}x{interval}"
-    return f"{times} the baseline's decode speed over the {summary.windows} windows of the re-check"
-
-
-def _times(total: float, windows: int) -> str:
-    ratio = multiple(total / windows) if windows else None
-    return "an unknown multiple of" if ratio is None else f"{ratio:.3f}x"
 
 
 def _bounded(log: float) -> float:

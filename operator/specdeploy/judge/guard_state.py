@@ -39,6 +39,11 @@ class Terms(NamedTuple):
     pod_freedom: int
     untold: float
 
+    def kappa(self, inverse_pods: float) -> float:
+        """What pods of the same kind may differ by, however many the windows, in log units; `inverse_pods` is
+        1/m + 1/m' of both arms."""
+        return TWO_SIDED_95 * self.pod_sd * math.sqrt(self.untold * inverse_pods)
+
     def estimate(self, comparison: Comparison) -> Estimate | None:
         """A comparison's interval by the rules of a trial; None before the tenth window."""
         learned = Learned(weighed=self.weighed, weight=self.weight, weight_se=self.weight_se)
@@ -115,11 +120,6 @@ class GuardState(NamedTuple):
     last_index: int = -1
     seen: int = 0
     compared: int = 0
-
-    @property
-    def pods(self) -> float:
-        """kappa: what the pods compared now may differ by, however many the windows, in log units."""
-        return TWO_SIDED_95 * self.terms.pod_sd * math.sqrt(self.terms.untold * self.inverse_pods)
 
     @property
     def penalty(self) -> float:

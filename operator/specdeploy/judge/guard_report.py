@@ -1,0 +1,117 @@
+"""What the guard says: how what serves stands, its alarm, and how a re-check ended.
+
+guard_state -> guard_report -> guard.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from specdeploy.judge import bands
+from specdeploy.judge.drift import Cusum
+from specdeploy.judge.guard_state import GuardState
+from specdeploy.judge.verdict import multiple
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSummary:
+    """How what serves stands, as multiples of the baseline's speed; None while unknown.
+
+    `hour` is over about the last 60 windows compared; `ratio`, `lower` and `upper` are over the `windows`
+    since the promotion or since the newest re-check began. `last_index` is the newest window seen. `evidence`
+    of being slower is a multiple of what raises the alarm. `drift` says what has moved while no baseline ran.
+    """
+
+    hour: float | None
+    ratio: float | None
+    lower: float | None
+    upper: float | None
+    windows: int
+    last_index: int
+    evidence: float
+    drift: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """What serves must go: a reason code, one sentence with the numbers, and the numbers."""
+
+    cause: str
+    message: str
+    numbers: GuardSummary
+
+
+class CheckResult(StrEnum):
+    """What a re-check has found."""
+
+    KEPT = "Kept"
+    SLOWER = "Slower"
+    UNDECIDED = "Undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """How a re-check ended, and a sentence with the numbers."""
+
+    result: CheckResult
+    message: str
+
+
+def guard_summary(state: GuardState) -> GuardSummary:
+    """How what serves stands, for status, metrics and the command line."""
+    terms, stretch = state.terms, state.stretch
+    known = terms.estimate(stretch.comparison)
+    return GuardSummary(
+        hour=multiple(state.hour) if state.compared else None,
+        ratio=multiple(stretch.whole.mean + terms.surplus) if stretch.whole.n else None,
+        lower=multiple(known.lower(terms.alpha)) if known else None,
+        upper=multiple(known.upper(terms.alpha)) if known else None,
+        windows=stretch.whole.n,
+        last_index=state.last_index,
+        evidence=state.detector.evidence,
+        drift=drifted(state),
+    )
+
+
+def drifted(state: GuardState) -> str | None:
+    """What has moved since the drafter was last compared with the baseline: a reason to compare it anew."""
+    told = (
+        _moved("the acceptance of draft tokens", state.drift.acceptance),
+        _moved("the speed at equal demand", state.drift.speed),
+    )
+    return " and ".join(each for each in told if each) or None
+
+
+def slower(state: GuardState) -> str:
+    windows = sum(band.n for band in state.rising)
+    total = math.fsum(band.total for band in state.rising)
+    worst = min(range(len(state.rising)), key=lambda position: state.rising[position].total)
+    lost = state.rising[worst]
+    where = f"batch {bands.name_of(worst)}"
+    if lost.n < windows:
+        where = f"{where} most ({_times(lost.total, lost.n)} over {lost.n} of them)"
+    text = f"{_times(total, windows)} the baseline's decode speed over the last {windows} windows compared"
+    return f"{text}, at {where}: what serves has become slower than the baseline, rolled back"
+
+
+def measured(state: GuardState) -> str:
+    summary = guard_summary(state)
+    interval = ""
+    if summary.lower is not None and summary.upper is not None:
+        interval = f" [{summary.lower:.3f}, {summary.upper:.3f}]"
+    times = "an unknown multiple of" if summary.ratio is None else f"{summary.ratio:.3f}x{interval}"
+    return f"{times} the baseline's decode speed over the {summary.windows} windows of the re-check"
+
+
+def _times(total: float, windows: int) -> str:
+    ratio = multiple(total / windows) if windows else None
+    return "an unknown multiple of" if ratio is None else f"{ratio:.3f}x"
+
+
+def _moved(name: str, signal: Cusum) -> str | None:
+    if not signal.moved:
+        return None
+    way = "risen" if signal.moved > 0 else "fallen"
+    return f"{name} has {way} since the last comparison with the baseline"
