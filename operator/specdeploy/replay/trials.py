@@ -41,6 +41,11 @@ class Trials:
         self._open: dict[str, Recording] = {}
         self._decided: set[str] = set()
 
+    @property
+    def under_way(self) -> int:
+        """Trials without a verdict."""
+        return len(self._open)
+
     def take(self, line: Line) -> Ended | None:
         """Judges one line; gives the end of its trial, if it ends with it. Raises BrokenLine."""
         if line.trial in self._decided:

@@ -1,0 +1,112 @@
+"""`specdeploy replay` as a user types it."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from specdeploy.cli.replay import replay
+from tests.replay.recordings import line, noisy
+
+RUN = CliRunner()
+APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+APP.command()(replay)
+KEYS = ["trial", "outcome", "window", "ratio", "lower", "upper", "windows_used", "windows_skipped", "message"]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    file = tmp_path / "windows.jsonl"
+    lines = [*noisy(random.Random(1), "wins", 1.3, 60), *noisy(random.Random(2), "sinks", 0.44, 60)]
+    file.write_bytes(b"".join([*lines, line("new", 5), line("new", 6, None)]))
+    return file
+
+
+def test_a_file_gives_one_object_a_trial(recorded: Path) -> None:
+    answer = RUN.invoke(APP, [str(recorded)])
+    found = [json.loads(text) for text in answer.stdout.splitlines()]
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert [list(each) for each in found] == [KEYS] * 3
+    assert [(each["trial"], each["outcome"]) for each in found] == [
+        ("wins", "Promoted"),
+        ("sinks", "Disaster"),
+        ("new", "Inconclusive"),
+    ]
+    wins, sinks, new = found
+    assert wins["lower"] < 1.3 < wins["upper"]
+    assert sinks["window"] <= 2
+    assert (new["window"], new["ratio"], new["lower"], new["windows_skipped"]) == (
+        6,
+        1.0,
+        None,
+        {"NoData": 1},
+    )
+
+
+def test_standard_input_is_read_for_a_dash(recorded: Path) -> None:
+    by_name = RUN.invoke(APP, [str(recorded)])
+    by_dash = RUN.invoke(APP, ["-"], input=recorded.read_bytes())
+    assert (by_dash.exit_code, by_dash.stdout) == (0, by_name.stdout)
+
+
+def test_broken_lines_are_named_and_the_rest_is_judged(recorded: Path) -> None:
+    good = RUN.invoke(APP, [str(recorded)]).stdout
+    lines = recorded.read_bytes().splitlines(keepends=True)
+    broken = [lines[0], b"not json\n", b"\n", lines[0], *lines[1:], b'{"trial": "new", "window": 9}']
+    answer = RUN.invoke(APP, ["-"], input=b"".join(broken))
+    said = answer.stderr.splitlines()
+    assert answer.exit_code == 1
+    assert answer.stdout.count('"OutOfOrder": 1') == 1
+    assert [json.loads(text)["outcome"] for text in answer.stdout.splitlines()] == [
+        json.loads(text)["outcome"] for text in good.splitlines()
+    ]
+    assert [text.split(": ")[1] for text in said] == ["line 2", "line 4", f"line {len(broken)}"]
+    assert "window 0 of trial 'wins' is not after its window 0" in said[1]
+
+
+def test_an_empty_file_has_no_verdicts(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    answer = RUN.invoke(APP, [str(empty)])
+    assert (answer.exit_code, answer.output) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "changed"),
+    [
+        ("--window-seconds", "120", {"outcome": "Promoted", "window": 14}),
+        ("--minimum-effect-percent", "50", {"outcome": "NotWorthIt", "window": 29}),
+        ("--deadline-windows", "12", {"outcome": "Inconclusive", "window": 11}),
+        ("--confidence-percent", "99.9", {"outcome": "Promoted", "window": 29, "lower": 0.85}),
+        ("--pod-sd-percent", "2", {"outcome": "Promoted", "window": 29, "lower": 0.96}),
+    ],
+)
+def test_the_options_reach_the_judge(
+    recorded: Path, option: str, value: str, changed: dict[str, str | int | float]
+) -> None:
+    """`lower` stands for the lower bound as a multiple of the one without options."""
+    plain = json.loads(RUN.invoke(APP, [str(recorded)]).stdout.splitlines()[0])
+    found = json.loads(RUN.invoke(APP, [str(recorded), option, value]).stdout.splitlines()[0])
+    found["lower"] = pytest.approx(found["lower"] / plain["lower"], abs=0.02)
+    assert (plain["trial"], plain["outcome"], plain["window"]) == ("wins", "Promoted", 29)
+    assert {key: found[key] for key in changed} == changed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["no-such-file.jsonl"], "cannot read no-such-file.jsonl: No such file or directory"),
+        (["."], "cannot read .: Is a directory"),
+        (["-", "--confidence-percent", "100"], "confidence is out of range: 1.0"),
+        (["-", "--minimum-effect-percent", "-1"], "minimum_effect is out of range: -0.01"),
+        (["-", "--window-seconds", "nan"], "window_seconds is out of range: nan"),
+        (["-", "--deadline-windows", "0"], "deadline_seconds is out of range: 0.0"),
+        (["-", "--pod-sd-percent", "101"], "pod_sd is out of range: 1.01"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_exit_code_two(words: list[str], said: str) -> None:
+    answer = RUN.invoke(APP, words)
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (2, "", f"specdeploy: {said}\n")

@@ -1,0 +1,232 @@
+"""All trials of a file: told apart, in bounds, and judged as by the functions themselves."""
+
+import io
+import random
+import tracemalloc
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
+
+import pytest
+
+from specdeploy.judge import (
+    Outcome,
+    Reason,
+    Settings,
+    Verdict,
+    Window,
+    expire,
+    observe,
+    start,
+)
+from specdeploy.judge.history import History, learn, remember
+from specdeploy.replay import BrokenLine, Trials, parse, read_lines
+from tests.replay.recordings import judged, line, noisy, windows
+
+RATIOS = {"wins": 1.2, "loses": 0.85, "sinks": 0.44, "same": 1.02}
+
+
+def by_functions(
+    given: Iterable[Window], settings: Settings, history: Iterable[Window] = ()
+) -> tuple[int, Verdict]:
+    """The window and the verdict that the judge's own functions give."""
+    known = History()
+    for window in history:
+        known = remember(known, window, settings)
+    state, last = start(settings, learn(known, settings)), -1
+    for window in given:
+        state, verdict = observe(state, window, settings)
+        last = max(last, window.index)
+        if verdict is not None:
+            return window.index, verdict
+    return last, expire(state, settings)
+
+
+def recordings() -> dict[str, list[bytes]]:
+    return {name: list(noisy(random.Random(name), name, ratio, 120)) for name, ratio in RATIOS.items()}
+
+
+def mixed(parts: Iterable[list[bytes]]) -> Iterator[bytes]:
+    return (each for each in chain.from_iterable(zip_longest(*parts)) if each is not None)
+
+
+def test_replay_says_what_the_functions_say_bit_for_bit() -> None:
+    settings = Settings(minimum_effect=0.02, confidence=0.9, pod_sd=0.005, deadline_seconds=100 * 60.0)
+    for name, lines in recordings().items():
+        (ended,) = judged(lines, settings)
+        assert (ended.trial, ended.window, ended.verdict) == (name, *by_functions(windows(lines), settings))
+
+
+def test_trials_may_be_mixed_in_any_way() -> None:
+    one_after_the_other = judged(chain.from_iterable(recordings().values()))
+    assert sorted(judged(mixed(recordings().values()))) == sorted(one_after_the_other)
+
+
+def test_a_trial_is_told_as_soon_as_it_is_decided_and_the_rest_in_the_order_of_the_first_lines() -> None:
+    lines = [
+        line("late", 0),
+        line("early", 0),
+        line("sinks", 0, 0.3),
+        line("sinks", 1, 0.3),
+        line("early", 1),
+    ]
+    ends = [(ended.trial, ended.verdict.outcome, ended.window) for ended in judged(lines)]
+    assert ends == [
+        ("sinks", Outcome.DISASTER, 1),
+        ("late", Outcome.INCONCLUSIVE, 0),
+        ("early", Outcome.INCONCLUSIVE, 1),
+    ]
+
+
+def test_lines_after_the_verdict_are_only_counted() -> None:
+    trials = Trials(Settings())
+    lines = [line("t", window, 0.3) for window in (0, 1, 2, 2, 0)]
+    ends = [trials.take(parse(raw)) for raw in lines]
+    assert [ended is not None for ended in ends] == [False, True, False, False, False]
+    assert (trials.later, list(trials.end())) == (3, [])
+
+
+@pytest.mark.parametrize("window", [4, 3, 0])
+def test_a_window_twice_or_back_in_time_is_refused_and_counted(window: int) -> None:
+    trials = Trials(Settings())
+    trials.take(parse(line("t", 3)))
+    trials.take(parse(line("t", 4)))
+    with pytest.raises(BrokenLine, match=f"window {window} of trial 't' is not after its window 4"):
+        trials.take(parse(line("t", window)))
+    trials.take(parse(line("t", 5)))
+    (ended,) = trials.end()
+    numbers = ended.verdict.numbers
+    assert (ended.window, numbers.windows_used, numbers.skipped) == (5, 3, {Reason.OUT_OF_ORDER: 1})
+
+
+def test_a_broken_line_changes_nothing_for_the_others() -> None:
+    lines = recordings()["wins"]
+    trials, broken, found = Trials(Settings()), 0, []
+    for raw in mixed([lines, [b"{}", line("wins", 0), b"nonsense"]]):
+        try:
+            found.append(trials.take(parse(raw)))
+        except BrokenLine:
+            broken += 1
+    told = [ended for ended in found if ended is not None]
+    assert broken == 3
+    assert [(e.window, e.verdict.outcome) for e in told] == [
+        (e.window, e.verdict.outcome) for e in judged(lines)
+    ]
+
+
+@pytest.mark.parametrize("arms", [{"ratio": None, "baseline": None}, {"baseline": None}, {"ratio": None}])
+def test_an_absent_arm_is_a_window_without_data(arms: dict[str, None]) -> None:
+    (ended,) = judged([line("t", 0), line("t", 1, **arms), line("t", 2)])
+    numbers = ended.verdict.numbers
+    assert (numbers.windows_used, numbers.windows_seen, numbers.skipped) == (2, 3, {Reason.NO_DATA: 1})
+
+
+def test_a_trial_without_any_data_counts_its_windows() -> None:
+    (ended,) = judged(line("t", window, None, baseline=None) for window in (4, 5, 9))
+    numbers = ended.verdict.numbers
+    assert (ended.window, ended.verdict.outcome) == (9, Outcome.INCONCLUSIVE)
+    assert (numbers.windows_used, numbers.windows_seen, numbers.skipped) == (0, 3, {Reason.NO_DATA: 3})
+
+
+def history(rng: random.Random, count: int) -> list[bytes]:
+    """Baseline windows whose speed falls with a demand that varies."""
+    demands = [rng.gauss(0, 0.3) for _ in range(count)]
+    return [
+        line("t", index, None, baseline=50 * 2**-demand).replace(b"24060.0", b"%.1f" % (24060 * 2**demand))
+        for index, demand in enumerate(demands)
+    ]
+
+
+def test_lines_with_only_the_baseline_before_the_trial_are_its_history() -> None:
+    before = history(random.Random(3), 90)
+    lines = [line("t", 90 + index, 1.1) for index in range(60)]
+    (ended,) = judged([*before, *lines])
+    known = by_functions(windows(lines), Settings(), windows(before))
+    assert (ended.window, ended.verdict) == known
+    assert known != by_functions(windows(lines), Settings())
+
+
+def test_windows_without_data_before_a_trial_leave_its_history_whole() -> None:
+    before, gap = history(random.Random(3), 90), line("t", 90, None, baseline=None)
+    lines = [line("t", 91 + index, 1.1) for index in range(60)]
+    (ended,) = judged([*before, gap, *lines])
+    assert (ended.window, ended.verdict) == by_functions(windows([gap, *lines]), Settings(), windows(before))
+    assert ended.verdict.numbers.skipped == {Reason.NO_DATA: 1}
+
+
+def test_nothing_is_remembered_between_trials() -> None:
+    lines = [line("u", index, 1.1) for index in range(60)]
+    (alone,) = judged(lines)
+    assert judged([*history(random.Random(3), 90), *lines])[0] == alone
+
+
+def test_a_trial_beside_a_serving_drafter_must_beat_both() -> None:
+    def outcome(serving: float | None) -> Outcome:
+        (ended,) = judged(line("t", index, 1.3, serving=serving) for index in range(60))
+        return ended.verdict.outcome
+
+    assert [outcome(None), outcome(1.1), outcome(1.6)] == [
+        Outcome.PROMOTED,
+        Outcome.PROMOTED,
+        Outcome.RUNNER_UP,
+    ]
+
+
+def test_a_serving_arm_that_falls_silent_is_a_window_without_data() -> None:
+    (ended,) = judged([line("t", 0, serving=1.0), line("t", 1), line("t", 2, serving=1.0)])
+    assert ended.verdict.numbers.skipped == {Reason.NO_DATA: 1}
+
+
+def test_a_young_pod_is_no_evidence() -> None:
+    lines = [line("t", index, ready_seconds=60.0 * (index + 1)) for index in range(10)]
+    (ended,) = judged(lines)
+    assert ended.verdict.numbers.skipped == {Reason.WARMING_UP: 5}
+
+
+def test_more_trials_than_may_be_open_are_refused_and_the_others_judged() -> None:
+    trials = Trials(Settings(), most_open=2)
+    trials.take(parse(line("a", 0, 0.3)))
+    trials.take(parse(line("b", 0)))
+    with pytest.raises(BrokenLine, match="'c' would be one more than 2 without a verdict"):
+        trials.take(parse(line("c", 0)))
+    assert trials.take(parse(line("a", 1, 0.3))) is not None
+    assert trials.take(parse(line("c", 1))) is None
+    assert [ended.trial for ended in trials.end()] == ["b", "c"]
+
+
+def test_more_trials_than_may_be_in_all_are_refused() -> None:
+    trials = Trials(Settings(), most_trials=1)
+    assert [trials.take(parse(line("a", window, 0.3))) is None for window in range(2)] == [True, False]
+    with pytest.raises(BrokenLine, match="'b' would be one more than 1"):
+        trials.take(parse(line("b", 0)))
+
+
+def test_a_decided_trial_is_no_longer_kept() -> None:
+    trials = Trials(Settings())
+    for name in map(str, range(50)):
+        trials.take(parse(line(name, 0, 0.3)))
+        trials.take(parse(line(name, 1, 0.3)))
+        trials.take(parse(line(name, 2, 0.3)))
+    assert trials.under_way == 0
+
+
+def test_memory_does_not_grow_with_the_lines() -> None:
+    class Endless(io.RawIOBase):
+        """A stream of 100,000 lines of one trial that are made as they are read."""
+
+        def __init__(self) -> None:
+            self.left = iter(line("t", window, None, baseline=None) for window in range(100_000))
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            return next(self.left, b"")
+
+    trials = Trials(Settings())
+    tracemalloc.start()
+    try:
+        for _, raw in read_lines(Endless()):  # type: ignore[arg-type]
+            trials.take(parse(raw))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    (ended,) = trials.end()
+    assert ended.verdict.numbers.windows_seen == 100_000
+    assert peak < 1_000_000
