@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from math import log
 from typing import NamedTuple
 
 from specdeploy.judge.settings import Settings
@@ -17,6 +18,9 @@ LARGEST_COUNTER = 1e15
 IDLE_TOKENS = 100.0
 IDLE_BATCH = 0.1
 WARM_REQUESTS = 50.0
+
+NO_COUNTERS = (Reason.BAD_NUMBERS, Reason.POD_RESTARTED)
+"""Where a pod's counters say nothing at all."""
 
 
 class Extras(NamedTuple):
@@ -88,7 +92,7 @@ def measure_arm(pods: Sequence[PodWindow]) -> Arm:
             measured.append((pod.pod, _logs(pod)))
         elif trouble is None:
             trouble = refused
-        if refused is not Reason.BAD_NUMBERS and refused is not Reason.POD_RESTARTED:
+        if refused not in NO_COUNTERS:
             decode += pod.decode_tokens
             first += pod.first_tokens
             seconds += pod.seconds
@@ -107,13 +111,13 @@ def _measure_pod(pod: PodWindow) -> Arm:
     """An arm of one pod, as most are: the same as the sums over one, without summing."""
     refused = _refuse(pod)
     waiting = None if pod.requests_waiting is None else _mean_waiting((pod,))
-    more = _extras((pod,))
+    more = None if pod.prompt_tokens is None and pod.finished_tokens is None else _extras((pod,))
     if refused is None:
         speed, rate, batch = _logs(pod)
         first = pod.first_tokens
         decode = pod.generation_tokens - first
         return Arm(1, speed, rate, batch, 0.0, decode, first, pod.seconds, waiting, None, (), more)
-    if refused is Reason.BAD_NUMBERS or refused is Reason.POD_RESTARTED:
+    if refused in NO_COUNTERS:
         return Arm(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, waiting, refused, (), more)
     decode, first = pod.decode_tokens, pod.first_tokens
     return Arm(0, 0.0, 0.0, 0.0, 0.0, decode, first, pod.seconds, waiting, refused, (), more)
@@ -121,7 +125,16 @@ def _measure_pod(pod: PodWindow) -> Arm:
 
 def _refuse(pod: PodWindow) -> Reason | None:
     """Why this pod has no speed in this window; None if it has one."""
-    if not _sane(pod):
+    # NaN fails every comparison, so it is refused like what is negative or enormous.
+    sane = (
+        1e-3 <= pod.seconds <= LARGEST_COUNTER
+        and 0 <= pod.generation_tokens <= LARGEST_COUNTER
+        and 0 <= pod.first_tokens <= LARGEST_COUNTER
+        and 0 <= pod.itl_seconds <= LARGEST_COUNTER
+        and 1 <= pod.engines <= LARGEST_COUNTER
+        and (pod.restarts is None or 0 <= pod.restarts <= LARGEST_COUNTER)
+    )
+    if not sane:
         return Reason.BAD_NUMBERS
     if pod.restarts:
         return Reason.POD_RESTARTED
@@ -136,23 +149,11 @@ def _refuse(pod: PodWindow) -> Reason | None:
     return None
 
 
-def _sane(pod: PodWindow) -> bool:
-    """NaN fails every comparison, so it is refused like what is negative or enormous."""
-    return (
-        1e-3 <= pod.seconds <= LARGEST_COUNTER
-        and 0 <= pod.generation_tokens <= LARGEST_COUNTER
-        and 0 <= pod.first_tokens <= LARGEST_COUNTER
-        and 0 <= pod.itl_seconds <= LARGEST_COUNTER
-        and 1 <= pod.engines <= LARGEST_COUNTER
-        and (pod.restarts is None or 0 <= pod.restarts <= LARGEST_COUNTER)
-    )
-
-
 def _logs(pod: PodWindow) -> tuple[float, float, float]:
-    tokens = math.log(pod.generation_tokens - pod.first_tokens)
-    held = math.log(pod.itl_seconds)
-    seconds = math.log(pod.seconds)
-    batch = held - seconds if pod.engines == 1 else held - seconds - math.log(pod.engines)
+    tokens = log(pod.generation_tokens - pod.first_tokens)
+    held = log(pod.itl_seconds)
+    seconds = log(pod.seconds)
+    batch = held - seconds if pod.engines == 1 else held - seconds - log(pod.engines)
     return tokens - held, tokens - seconds, batch
 
 
@@ -168,7 +169,7 @@ def _mean_waiting(pods: Sequence[PodWindow]) -> float | None:
 def _extras(pods: Sequence[PodWindow]) -> Extras | None:
     if not pods or (pods[0].prompt_tokens is None and pods[0].finished_tokens is None):
         return None
-    sane = [pod for pod in pods if _sane(pod) and not pod.restarts]
+    sane = [pod for pod in pods if _refuse(pod) not in NO_COUNTERS]
     if not sane:
         return None
     return Extras(

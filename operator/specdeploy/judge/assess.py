@@ -76,13 +76,14 @@ class Reading(NamedTuple):
     """One window, read: whether it is evidence, the arms by warm pods, and by all pods ready for a window.
 
     `young` is for what does not wait for the warm-up: the disaster lane, the guards (`young_pods`) and the
-    balance of load.
+    balance of load. `traffic`: had the young arms enough of it?
     """
 
     use: WindowUse
     warm: Mapping[str, Arm]
     young: Mapping[str, Arm]
     young_pods: Mapping[str, Sequence[PodWindow]]
+    traffic: bool
 
 
 def assess(window: Window, settings: Settings) -> WindowUse:
@@ -107,7 +108,9 @@ def read(window: Window, settings: Settings) -> Reading:
         use = _skip(obstacle.reason, None, obstacle.message)
     else:
         use = _judge_use(warm_arms, window.seconds)
-    return Reading(use, warm_arms, young_arms, young_pods)
+    # A window that is evidence had traffic on its warm pods, which are among the young ones.
+    traffic = use is USED or enough_traffic(young_arms)
+    return Reading(use, warm_arms, young_arms, young_pods, traffic)
 
 
 def enough_traffic(arms: Mapping[str, Arm]) -> bool:
@@ -136,7 +139,7 @@ def _both_ages(pods: Sequence[PodWindow], settings: Settings) -> tuple[Arm, Arm,
 
 
 def _unread(reason: Reason, message: str) -> Reading:
-    return Reading(_skip(reason, None, message), {}, {}, {})
+    return Reading(_skip(reason, None, message), {}, {}, {}, False)
 
 
 def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:

@@ -83,10 +83,13 @@ def _clip(value: float, earlier: Sums) -> float:
     value = _bounded(value)
     if earlier.n < FIRST_DECISION - 1:
         return value
-    distance, reach = value - earlier.mean, CLIP_SDS * earlier.sd
-    if -reach <= distance <= reach:
+    n, total, squares, *_ = earlier
+    mean = total / n
+    distance = value - mean
+    variance = max((squares - total * mean) / (n - 1), SMALLEST_SD * SMALLEST_SD)
+    if distance * distance <= CLIP_SDS * CLIP_SDS * variance:
         return value
-    return earlier.mean + math.copysign(reach, distance)
+    return mean + math.copysign(CLIP_SDS * math.sqrt(variance), distance)
 
 
 def _bounded(value: float) -> float:

@@ -88,21 +88,24 @@ def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
 
 
 def _may_be_decided(state: TrialState, settings: Settings) -> bool:
-    """Could any check say something? Spares most windows the interval: only what lies beyond the goal by more
-    than the fixed part of the half-width can be proven."""
+    """Could any check say something? Spares most windows the interval, whose half-width is never below two
+    standard errors of independent windows."""
     comparison, frozen = state.baseline, state.frozen
-    n = comparison.whole.n
+    whole, n = comparison.whole, comparison.whole.n
     if n < FIRST_DECISION:
         return False
     if settings.compare_serving or n == WINDOWS_TO_LOOK_AGAIN:
         return True
     found = state.corrections
-    mean = comparison.whole.total / n + found.surplus
+    mean = whole.total / n + found.surplus
     goal = math.log1p(settings.minimum_effect)
-    fixed = fixed_part(comparison, frozen, found)
-    if mean < goal:
-        return mean + fixed < goal
-    return n >= settings.windows_needed and mean > fixed
+    if mean >= goal:
+        distance = mean if n >= settings.windows_needed else 0.0
+    else:
+        distance = (goal if n >= WINDOWS_TO_RETIRE else CLEARLY_SLOWER) - mean
+    if distance <= 0 or distance * distance * n * n <= 4 * whole.deviations:
+        return False
+    return distance > fixed_part(comparison, frozen, found)
 
 
 def _check_disaster(case: Case) -> Verdict | None:

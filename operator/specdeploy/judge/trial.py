@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from specdeploy.judge.arm import Arm
-from specdeploy.judge.assess import Reading, Use, enough_traffic, read
+from specdeploy.judge.assess import USED, Reading, Use, read
 from specdeploy.judge.balance import Balance
 from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.decide import decide, decide_alarms, decide_deadline
@@ -66,10 +66,10 @@ def warnings(state: TrialState, settings: Settings) -> tuple[str, ...]:
 def window_ratio(window: Window, settings: Settings) -> float | None:
     """The trial's speed as a multiple of the baseline's in one window, for pictures; None where it can't be
     measured. Raw, and of pods too young for evidence, too: a disaster is over before they are old."""
-    arms = read(window, settings).young
-    if not arms or not _measured(arms[TRIAL], arms[BASELINE]) or not enough_traffic(arms):
+    reading = read(window, settings)
+    if not reading.traffic or not reading.young[TRIAL].pods or not reading.young[BASELINE].pods:
         return None
-    return multiple(arms[TRIAL].log_speed - arms[BASELINE].log_speed)
+    return multiple(reading.young[TRIAL].log_speed - reading.young[BASELINE].log_speed)
 
 
 def _watch(state: TrialState, reading: Reading, settings: Settings) -> Watch:
@@ -77,12 +77,13 @@ def _watch(state: TrialState, reading: Reading, settings: Settings) -> Watch:
     old, arms, pods = state.watch, reading.young, reading.young_pods
     trial, baseline, other = arms[TRIAL], arms[BASELINE], arms.get(SERVING)
     lane, balance, serving, surplus = old.lane, old.baseline, old.serving, old.surplus
-    if _measured(trial, baseline) and enough_traffic(arms):
-        balance = balance.add(trial, baseline)
-        surplus = surplus.add(trial, baseline)
-        lane = _raise_lane(lane, trial, baseline, balance, state.frozen)
-    if other is not None and _measured(trial, other) and enough_traffic(arms):
-        serving = serving.add(trial, other)
+    if trial.pods and reading.traffic:
+        if baseline.pods:
+            balance = balance.add(trial, baseline)
+            lane = _raise_lane(lane, trial, baseline, balance, state.frozen)
+            surplus = surplus if trial.more is None else surplus.add(trial, baseline)
+        if other is not None and other.pods:
+            serving = serving.add(trial, other)
     return Watch(
         lane,
         watch_guards(old.guards, pods[TRIAL], pods[BASELINE], settings.limits),
@@ -90,8 +91,8 @@ def _watch(state: TrialState, reading: Reading, settings: Settings) -> Watch:
         balance,
         serving,
         surplus,
-        old.trial_pods.add(trial),
-        old.baseline_pods.add(baseline),
+        old.trial_pods if trial.pods < 2 else old.trial_pods.add(trial),
+        old.baseline_pods if baseline.pods < 2 else old.baseline_pods.add(baseline),
     )
 
 
@@ -103,15 +104,11 @@ def _raise_lane(lane: Lane, trial: Arm, baseline: Arm, balance: Balance, frozen:
     return lane.add(ratio, frozen.disaster_sd)
 
 
-def _measured(trial: Arm, other: Arm) -> bool:
-    return trial.pods > 0 and other.pods > 0
-
-
 def _unreached(before: Unreached, reading: Reading) -> Unreached:
     """An arm without ready pods is not counted: there is nothing that could be reached."""
-    reached = [name for name, arm in reading.young.items() if arm.first_tokens > 0]
-    if len(reached) == len(reading.young):
+    if reading.use is USED:
         return ALL_REACHED
+    reached = [name for name, arm in reading.young.items() if arm.first_tokens > 0]
     counts = before._asdict()
     for name, arm in reading.young.items():
         if name in reached:
