@@ -25,7 +25,6 @@ from typing import NamedTuple
 from specdeploy.judge.guards.limits import CountLimit
 
 ALARM = 1000.0
-LARGEST_SCORE = 1e9
 EPOCH = 240
 """Windows after which all is forgotten: the counts shown are recent however long an arm is watched."""
 SLIGHT, GREAT = 2.0, 12.0
@@ -34,17 +33,8 @@ SLIGHT, GREAT = 2.0, 12.0
 _LOG_SLIGHT, _LOG_GREAT = math.log(SLIGHT), math.log(GREAT)
 
 
-class Events(NamedTuple):
-    """The events of one window and the requests they are of, on both arms."""
-
-    trial: float
-    trial_requests: float
-    baseline: float
-    baseline_requests: float
-
-
 class Counts(NamedTuple):
-    """The evidence for a slight and for a great excess, in [0, 1e9], and totals over the windows.
+    """The evidence for a slight and for a great excess, from 0, and totals over the windows.
 
     No logs: a step is bounded above, and evidence that has sunk to 0 is renewed by the next beginning.
     """
@@ -57,21 +47,37 @@ class Counts(NamedTuple):
     baseline: float = 0.0
     baseline_requests: float = 0.0
 
-    def add(self, events: Events, limit: CountLimit, most: float) -> Counts:
-        """One window; unchanged if an arm had no request. `most`: the largest log of a step."""
-        if events.trial_requests < 1 or events.baseline_requests < 1:
+    def add(
+        self,
+        trial: float | None,
+        requests: float | None,
+        baseline: float | None,
+        others: float | None,
+        limit: CountLimit | None,
+        most: float,
+    ) -> Counts:
+        """One window: events of so many requests on the trial, and the same of the baseline.
+
+        Unchanged if something is unknown, an arm had no request, the guard is off, or an alarm was raised:
+        it stays. `most`: the largest log of a step.
+        """
+        if trial is None or requests is None or baseline is None or others is None or limit is None:
             return self
-        windows, slight, great, trial, requests, baseline, others = self if self.windows < EPOCH else Counts()
+        if requests < 1 or others < 1 or self.alarmed:
+            return self
+        if self.windows >= EPOCH:
+            return Counts().add(trial, requests, baseline, others, limit, most)
+        windows, slight, great, ours, our_requests, theirs, their_requests = self
         beginning = 1 / ((windows + 1) * (windows + 2))
-        step, great_step = _steps(events, limit, most)
+        step, great_step = _steps(trial, requests, baseline, others, limit, most)
         return Counts(
             windows + 1,
-            min(LARGEST_SCORE, (slight + beginning) * step),
-            min(LARGEST_SCORE, (great + beginning) * great_step),
-            trial + events.trial,
-            requests + events.trial_requests,
-            baseline + events.baseline,
-            others + events.baseline_requests,
+            (slight + beginning) * step,
+            (great + beginning) * great_step,
+            ours + trial,
+            our_requests + requests,
+            theirs + baseline,
+            their_requests + others,
         )
 
     @property
@@ -79,16 +85,17 @@ class Counts(NamedTuple):
         return self.slight + self.great >= 2 * ALARM
 
 
-def _steps(events: Events, limit: CountLimit, most: float) -> tuple[float, float]:
+def _steps(
+    trial: float, requests: float, baseline: float, others: float, limit: CountLimit, most: float
+) -> tuple[float, float]:
     """What the window multiplies the evidence by, for a slight and for a great excess."""
-    trial, requests, baseline, others = events
     tolerated = (1 + limit.increase) * requests
-    whole = tolerated + others
-    down, great_down = whole / (SLIGHT * tolerated + others), whole / (GREAT * tolerated + others)
     allowed = limit.rate * requests
-    log, great_log = (1 - SLIGHT * down) * allowed, (1 - GREAT * great_down) * allowed
+    whole = tolerated + others
+    slight, great = whole / (SLIGHT * tolerated + others), whole / (GREAT * tolerated + others)
+    log, great_log = (1 - SLIGHT * slight) * allowed, (1 - GREAT * great) * allowed
     if trial or baseline:
         both = trial + baseline
-        log = min(most, log + trial * _LOG_SLIGHT + both * math.log(down))
-        great_log = min(most, great_log + trial * _LOG_GREAT + both * math.log(great_down))
+        log = min(most, log + trial * _LOG_SLIGHT + both * math.log(slight))
+        great_log = min(most, great_log + trial * _LOG_GREAT + both * math.log(great))
     return math.exp(log), math.exp(great_log)

@@ -53,7 +53,7 @@ class Paired(NamedTuple):
     baseline_of: float = 0.0
 
     def add(self, difference: float, means: Means) -> Paired:
-        """One window; `difference` is the trial's value above the baseline's."""
+        """One window; `difference` is the trial's value minus the baseline's."""
         if self.sums.n >= EPOCH:
             return Paired().add(difference, means)
         sums, recent, last, linked, trial, trial_of, baseline, baseline_of = self

@@ -12,21 +12,20 @@ from typing import NamedTuple
 from specdeploy.judge.window import PodWindow
 
 LARGEST = 1e12
-MEANS = 3
-"""The first fields of `Told`, which are means."""
+SUMS = 12
+"""The fields of `Told` before the means."""
 
 Pods = Sequence[PodWindow]
+Row = Sequence[float | None]
 
 
 class Told(NamedTuple):
     """What an arm's pods told of the fields of `PodWindow` with the same names; None: unknown.
 
-    Gauges and properties (`requests_waiting`, `kv_tokens`, `max_model_len`) are means per pod, the rest sums.
+    Sums, and means per pod of what is not counted (the last three). Only `first_tokens` is never None in a
+    window, but may make no sense.
     """
 
-    requests_waiting: float | None
-    kv_tokens: float | None
-    max_model_len: float | None
     first_tokens: float | None
     ttft_seconds: float | None
     finished_requests: float | None
@@ -39,6 +38,9 @@ class Told(NamedTuple):
     server_errors: float | None
     prefix_queries: float | None
     prefix_hits: float | None
+    requests_waiting: float | None
+    kv_tokens: float | None
+    max_model_len: float | None
 
     @property
     def waiting(self) -> float | None:
@@ -47,36 +49,34 @@ class Told(NamedTuple):
 
 
 _FIELDS = attrgetter(*Told._fields)
-_OPTIONAL = attrgetter(*(name for name in Told._fields if name != "first_tokens"))
 _NOTHING = (None,) * (len(Told._fields) - 1)
 
 
-def usable(pods: Pods) -> list[PodWindow]:
-    """Pods that told anything but speed. One that restarted is left out: its differences are of two lives."""
-    return [pod for pod in pods if not pod.restarts and _OPTIONAL(pod) != _NOTHING]
+def read(pods: Pods) -> Told | None:
+    """Adds up the pods that told anything but speed; None if none did. Never raises.
+
+    A pod that restarted is left out: its differences are of two lives.
+    """
+    rows = [row for pod in pods if not pod.restarts and (row := _FIELDS(pod))[1:] != _NOTHING]
+    if len(rows) == 1:
+        return Told(*_sane(rows[0]))
+    if not rows:
+        return None
+    totals = [_total(column) for column in zip(*map(_sane, rows), strict=True)]
+    return Told(*totals[:SUMS], *(None if total is None else total / len(rows) for total in totals[SUMS:]))
 
 
-def settled(pods: Pods, seconds: float) -> list[PodWindow]:
+def settled(pods: Pods, seconds: float) -> Pods:
     """Pods that were ready for `seconds` when the window began; one of unknown age was."""
     return [pod for pod in pods if pod.ready_seconds is None or pod.ready_seconds >= seconds + pod.seconds]
 
 
-def read(pods: Pods) -> Told:
-    """Adds up at least one pod. Never raises."""
-    rows = [_sane(pod) for pod in pods]
-    if len(rows) == 1:
-        return Told(*rows[0])
-    totals = [_total(column) for column in zip(*rows, strict=True)]
-    means = [None if total is None else total / len(rows) for total in totals[:MEANS]]
-    return Told(*means, *totals[MEANS:])
-
-
-def _sane(pod: PodWindow) -> list[float | None]:
+def _sane(row: Row) -> Row:
     """NaN fails every comparison, so it is refused like what is negative or enormous."""
-    return [value if value is not None and 0 <= value <= LARGEST else None for value in _FIELDS(pod)]
+    return [value if value is not None and 0 <= value <= LARGEST else None for value in row]
 
 
-def _total(column: tuple[float | None, ...]) -> float | None:
+def _total(column: Row) -> float | None:
     total = 0.0
     for value in column:
         if value is None:

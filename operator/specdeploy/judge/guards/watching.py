@@ -5,15 +5,13 @@ A field that one arm does not tell leaves its guard as it was: no evidence is ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import attrgetter
 from typing import NamedTuple
 
-from specdeploy.judge.guards.counts import Counts, Events
-from specdeploy.judge.guards.limits import CountLimit, Limits
+from specdeploy.judge.guards.counts import Counts
+from specdeploy.judge.guards.limits import Limits
 from specdeploy.judge.guards.paired import Means, Paired, log_ratio
 from specdeploy.judge.guards.queue import Queue
-from specdeploy.judge.guards.reading import Pods, Told, read, settled, usable
+from specdeploy.judge.guards.reading import Pods, Told, read, settled
 from specdeploy.judge.guards.standing import Standing
 
 FEWEST_REQUESTS = 10.0
@@ -29,17 +27,7 @@ BURSTS_AT_MOST = 0.5
 Arms = tuple[Told, Told]
 """The trial and the baseline in one window."""
 
-Pair = Callable[[Told], tuple[float | None, float | None]]
-
-CLIENT_ERRORS: Pair = attrgetter("client_errors", "http_requests")
-SERVER_ERRORS: Pair = attrgetter("server_errors", "http_requests")
-# An engine counts a request that has begun, also if its client leaves before the end.
-ABORTED: Pair = attrgetter("aborted_requests", "first_tokens")
-ERRORED: Pair = attrgetter("errored_requests", "first_tokens")
-PREEMPTIONS: Pair = attrgetter("preemptions", "first_tokens")
-FIRST_TOKEN: Pair = attrgetter("ttft_seconds", "first_tokens")
-PREFIX_HITS: Pair = attrgetter("prefix_hits", "prefix_queries")
-OUTPUT_LENGTH: Pair = attrgetter("finished_tokens", "finished_requests")
+Counted = tuple[Counts, Counts, Counts, Counts, Counts]
 
 
 class Guards(NamedTuple):
@@ -61,22 +49,17 @@ class Guards(NamedTuple):
 
 def watch(guards: Guards, trial: Pods, baseline: Pods, limits: Limits) -> Guards:
     """Takes in one window, evidence or not. Never raises; hostile numbers are left out."""
-    trial, baseline = usable(trial), usable(baseline)
-    if not trial or not baseline:
+    ours, theirs = read(trial), read(baseline)
+    if ours is None or theirs is None:
         return _skip(guards)
-    arms = read(trial), read(baseline)
-    warm = _warm(trial, baseline, arms, limits.warmup_seconds)
-    queue, queue_told = _watch_queue(guards, arms, limits)
+    warm = _warm(trial, baseline, (ours, theirs), limits.warmup_seconds)
+    queue, queue_told = _watch_queue(guards, ours, theirs, limits)
     return Guards(
         queue,
         queue_told,
-        guards.max_model_len.add(arms[0].max_model_len, arms[1].max_model_len),
-        guards.kv_blocks.add(arms[0].kv_tokens, arms[1].kv_tokens),
-        _count(guards.server_errors, limits.server_errors, arms, SERVER_ERRORS, FAULTS_AT_MOST),
-        _count(guards.client_errors, limits.client_errors, arms, CLIENT_ERRORS, CLIENTS_AT_MOST),
-        _count(guards.errored_requests, limits.errored_requests, arms, ERRORED, FAULTS_AT_MOST),
-        _count(guards.aborted_requests, limits.aborted_requests, arms, ABORTED, CLIENTS_AT_MOST),
-        _count(guards.preemptions, limits.preemptions, arms, PREEMPTIONS, BURSTS_AT_MOST),
+        guards.max_model_len.add(ours.max_model_len, theirs.max_model_len),
+        guards.kv_blocks.add(ours.kv_tokens, theirs.kv_tokens),
+        *_count(guards, ours, theirs, limits),
         _watch_first_token(guards.time_to_first_token, warm),
         _watch_prefix_hits(guards.prefix_hits, warm),
         _watch_output_length(guards.output_length, warm),
@@ -97,35 +80,77 @@ def _warm(trial: Pods, baseline: Pods, arms: Arms, seconds: float) -> Arms | Non
     old, others = settled(trial, seconds), settled(baseline, seconds)
     if len(old) == len(trial) and len(others) == len(baseline):
         return arms
-    return (read(old), read(others)) if old and others else None
+    ours, theirs = read(old), read(others)
+    return None if ours is None or theirs is None else (ours, theirs)
 
 
-def _watch_queue(guards: Guards, arms: Arms, limits: Limits) -> tuple[Queue, int]:
-    trial, baseline = arms
+def _watch_queue(guards: Guards, trial: Told, baseline: Told, limits: Limits) -> tuple[Queue, int]:
     if not limits.less_capacity or trial.waiting is None or baseline.waiting is None:
         return guards.queue, guards.queue_told
     return guards.queue.add(trial, baseline), guards.queue_told + 1
 
 
-def _count(counts: Counts, limit: CountLimit | None, arms: Arms, pair: Pair, most: float) -> Counts:
-    events, requests = pair(arms[0])
-    others, other_requests = pair(arms[1])
-    if limit is None or events is None or requests is None or others is None or other_requests is None:
-        return counts
-    return counts.add(Events(events, requests, others, other_requests), limit, most)
+def _count(guards: Guards, trial: Told, baseline: Told, limits: Limits) -> Counted:
+    """The counted guards, in their order. What happens to requests is counted per first token: an engine
+    counts a request that has begun, also if its client leaves before the end."""
+    sent, others_sent = trial.http_requests, baseline.http_requests
+    begun, others = trial.first_tokens, baseline.first_tokens
+    return (
+        guards.server_errors.add(
+            trial.server_errors,
+            sent,
+            baseline.server_errors,
+            others_sent,
+            limits.server_errors,
+            FAULTS_AT_MOST,
+        ),
+        guards.client_errors.add(
+            trial.client_errors,
+            sent,
+            baseline.client_errors,
+            others_sent,
+            limits.client_errors,
+            CLIENTS_AT_MOST,
+        ),
+        guards.errored_requests.add(
+            trial.errored_requests,
+            begun,
+            baseline.errored_requests,
+            others,
+            limits.errored_requests,
+            FAULTS_AT_MOST,
+        ),
+        guards.aborted_requests.add(
+            trial.aborted_requests,
+            begun,
+            baseline.aborted_requests,
+            others,
+            limits.aborted_requests,
+            CLIENTS_AT_MOST,
+        ),
+        guards.preemptions.add(
+            trial.preemptions, begun, baseline.preemptions, others, limits.preemptions, BURSTS_AT_MOST
+        ),
+    )
 
 
 def _watch_first_token(paired: Paired, arms: Arms | None) -> Paired:
     """Few first tokens on the trial are no excuse: that may be what is wrong. The mean of few is noisy, but
     its log is too low rather than too high."""
-    means = _means(arms, FIRST_TOKEN)
+    if arms is None:
+        return paired.skip()
+    ours, theirs = arms
+    means = _means(ours.ttft_seconds, ours.first_tokens, theirs.ttft_seconds, theirs.first_tokens)
     if means is None or means.trial_of < 1 or means.baseline_of < FEWEST_REQUESTS:
         return paired.skip()
     return _add_ratio(paired, means)
 
 
 def _watch_prefix_hits(paired: Paired, arms: Arms | None) -> Paired:
-    means = _means(arms, PREFIX_HITS)
+    if arms is None:
+        return paired.skip()
+    ours, theirs = arms
+    means = _means(ours.prefix_hits, ours.prefix_queries, theirs.prefix_hits, theirs.prefix_queries)
     if means is None or min(means.trial_of, means.baseline_of) < FEWEST_TOKENS:
         return paired.skip()
     trial, baseline = means.trial / means.trial_of, means.baseline / means.baseline_of
@@ -133,17 +158,20 @@ def _watch_prefix_hits(paired: Paired, arms: Arms | None) -> Paired:
 
 
 def _watch_output_length(paired: Paired, arms: Arms | None) -> Paired:
-    means = _means(arms, OUTPUT_LENGTH)
+    if arms is None:
+        return paired.skip()
+    ours, theirs = arms
+    means = _means(
+        ours.finished_tokens, ours.finished_requests, theirs.finished_tokens, theirs.finished_requests
+    )
     if means is None or min(means.trial_of, means.baseline_of) < FEWEST_REQUESTS:
         return paired.skip()
     return _add_ratio(paired, means)
 
 
-def _means(arms: Arms | None, pair: Pair) -> Means | None:
-    if arms is None:
-        return None
-    trial, trial_of = pair(arms[0])
-    baseline, baseline_of = pair(arms[1])
+def _means(
+    trial: float | None, trial_of: float | None, baseline: float | None, baseline_of: float | None
+) -> Means | None:
     if trial is None or trial_of is None or baseline is None or baseline_of is None:
         return None
     return Means(trial, trial_of, baseline, baseline_of)
