@@ -75,23 +75,33 @@ class Line(NamedTuple):
     phi: float = 0.0
 
 
+def slope_of(sums: Demand) -> float | None:
+    """The slope k of ln R = c + k d, never rising; None while demand varied too little to tell it."""
+    if sums.weight <= 0:
+        return None
+    d = sums.d / sums.weight
+    dd = sums.dd / sums.weight - d * d
+    if dd < SMALLEST_SPREAD * SMALLEST_SPREAD:
+        return None
+    # A rising line would be common noise, never the engine.
+    return min(0.0, (sums.dy / sums.weight - d * sums.y / sums.weight) / dd)
+
+
 def fit(sums: Demand, reach: float = 0.0) -> Line:
     """The line behind the sums; needs three windows. `reach` is how long a request decodes, in windows."""
     n = sums.weight * sums.weight / sums.squared if sums.squared > 0 else 0.0
-    if n < 3 or sums.weight <= 0:
+    if n < 3:
         return Line()
+    known = slope_of(sums)
+    slope = known or 0.0
     d, y = sums.d / sums.weight, sums.y / sums.weight
     dd = max(0.0, sums.dd / sums.weight - d * d)
-    dy = sums.dy / sums.weight - d * y
-    yy = max(0.0, sums.yy / sums.weight - y * y)
-    known = math.sqrt(dd) >= SMALLEST_SPREAD
-    # A rising line would be common noise, never the engine.
-    slope = min(0.0, dy / dd) if known else 0.0
+    dy, yy = sums.dy / sums.weight - d * y, sums.yy / sums.weight - y * y
     variance = max(0.0, yy - 2 * slope * dy + slope * slope * dd)
     next_dd, next_residual = _next_products(sums, d, y, slope)
-    phi = _correlation(next_residual, variance, n)
-    line = Line(known, slope, 0.0, math.sqrt(variance * n / (n - 2)), phi)
-    if not known:
+    phi = _correlation(next_residual, variance, sums.pairs)
+    line = Line(known is not None, slope, 0.0, math.sqrt(variance * n / (n - 2)), phi)
+    if known is None:
         return line
     return line._replace(slope_se=_slope_se(line, dd, next_dd, n, reach))
 
@@ -122,9 +132,9 @@ def _next_products(sums: Demand, d: float, y: float, slope: float) -> tuple[floa
     return dd, yy - slope * dy + slope * slope * dd
 
 
-def _correlation(covariance: float, variance: float, n: float) -> float:
-    """Lag-one correlation, corrected for its bias in short series and bounded to [0, 0.95]."""
-    if variance <= 0:
+def _correlation(covariance: float, variance: float, pairs: float) -> float:
+    """Lag-one correlation, corrected for its bias in short series and bounded to [0, 0.95]; 0 if unknown."""
+    if variance <= 0 or pairs <= 0:
         return 0.0
     found = max(-1.0, min(1.0, covariance / variance))
-    return max(0.0, min(LARGEST_PHI, found + (1 + 3 * found) / n))
+    return max(0.0, min(LARGEST_PHI, found + (1 + 3 * found) / (pairs + 1)))

@@ -19,7 +19,7 @@ from specdeploy.judge.assess import (
     UNEVEN_LOG_BATCH,
 )
 from specdeploy.judge.codec import MalformedState, pack_tuple, unpack_tuple
-from specdeploy.judge.demand import DECAY, Demand, fit
+from specdeploy.judge.demand import DECAY, Demand, fit, slope_of
 from specdeploy.judge.learned import BANDS, Learned, band_of
 from specdeploy.judge.offsets import Offsets, posterior
 from specdeploy.judge.settings import Settings
@@ -51,12 +51,14 @@ class Range(NamedTuple):
 class History(NamedTuple):
     """The baseline so far; the default is "nothing known".
 
-    `windows` counts all windows taken in, the newest was `last_index`. With a half-life of 1440 windows:
+    `windows` counts all windows taken in, each meant to be `window_seconds` long; the newest was
+    `last_index`. With a half-life of 1440 windows:
     `demand`, `offsets`, `held` (request-decode-seconds), `started` and `finished` requests over
     `pod_windows`. The range of the batch is that of `recent` and `earlier`: the last 1440 to 2880 windows.
     `bands` holds request-decode-seconds by BANDS, fading with time by 1/e a day.
     """
 
+    window_seconds: float = 0.0
     last_index: int = -1
     windows: int = 0
     demand: Demand = Demand()
@@ -74,8 +76,11 @@ def remember(history: History, window: Window, settings: Settings) -> History:
     """Takes in the baseline arm of one window, its warm pods only. Never raises.
 
     A window that is not newer than the last one, has an obstacle, too little traffic or senseless numbers
-    changes nothing.
+    changes nothing. With another length of window in `settings` the history begins anew: its noise is that
+    of a window, and its numbers count windows.
     """
+    if history.window_seconds != settings.window_seconds:
+        history = History(window_seconds=settings.window_seconds)
     usable = (
         history.last_index < window.index < LARGEST_INDEX
         and 0 < window.seconds <= LARGEST_SECONDS
@@ -154,11 +159,13 @@ def _add(history: History, window: Window, arm: Arm, pods: Sequence[PodWindow]) 
     recent, earlier = history.recent, history.earlier
     if recent.windows >= RANGE_WINDOWS:
         recent, earlier = Range(), recent
-    gap = window.index - history.last_index if history.windows else 1
+    gap = window.index - history.last_index
+    adjacent = gap == 1 and history.windows > 0
     return History(
+        window_seconds=history.window_seconds,
         last_index=window.index,
         windows=history.windows + 1,
-        demand=history.demand.add(arm.log_rate, arm.log_speed, adjacent=gap == 1),
+        demand=history.demand.add(arm.log_rate, arm.log_speed, adjacent=adjacent),
         offsets=_add_offsets(history, window.index, arm, busy),
         held=DECAY * history.held + held,
         started=DECAY * history.started + min(started, LARGEST_SUM),
@@ -174,7 +181,8 @@ def _add_offsets(history: History, index: int, arm: Arm, busy: Sequence[PodWindo
     """Deviations from the arm's mean at equal load: a pod that gets more requests is not a slower pod."""
     if len(busy) < 2:
         return history.offsets
-    weight = _weight(fit(history.demand).slope) if history.windows >= WINDOWS_FOR_A_WEIGHT else 0.0
+    known = history.windows >= WINDOWS_FOR_A_WEIGHT
+    weight = _weight(slope_of(history.demand) or 0.0) if known else 0.0
     middle = (1 - weight) * arm.log_speed + weight * arm.log_rate
     values = []
     for pod in busy:
@@ -210,7 +218,14 @@ def _check(history: History) -> None:
     """Refuses numbers from which no sane figure could be learned."""
     offsets, demand = history.offsets, history.demand
     never_negative = [
-        *(history.windows, history.held, history.started, history.finished, history.pod_windows),
+        *(
+            history.window_seconds,
+            history.windows,
+            history.held,
+            history.started,
+            history.finished,
+            history.pod_windows,
+        ),
         *(*history.bands, *history.recent, *history.earlier),
         *(demand.weight, demand.squared, demand.pairs),
         *offsets[:4],

@@ -17,10 +17,12 @@ class Learned(NamedTuple):
     `windows`: baseline windows behind all of it. `weighed`: 1 where `weight` (w, in [0, 0.9]: the share of
     the effect at equal batch that is read from tokens per pod-second instead of from speed) and its standard
     error are known. `sd` and `phi`: noise of the baseline's ln R in one window, demand taken out, and its
-    lag-one autocorrelation. `residence`: mean seconds a request decodes, 0 if unknown. `finished`: requests
-    finished in a window and pod. `pod_sd` (log units) with `pod_freedom` degrees of freedom: what two pods
-    of the same kind differ by. `batch_low`, `batch_high`: range of the mean batch. `shares`: share of the
-    last day's request-seconds in each of BANDS; their sum is 1, or 0 if nothing is known.
+    lag-one autocorrelation; under demand that clients set it is 1 / (1 - w) times the noise at equal batch.
+    `residence`: mean seconds a request decodes, 0 if unknown. `finished`: requests finished in a window and
+    pod. `pod_sd` (log units) with `pod_freedom` degrees of freedom: what two pods of the same kind differ by
+    at equal load. `batch_low`, `batch_high`: range of the mean batch over the last one to two days of 60 s
+    windows. `shares`: share of the last day's request-seconds in each of BANDS (older ones fade by 1/e a
+    day); their sum is 1, or 0 if nothing is known.
     """
 
     windows: int = 0
