@@ -27,6 +27,7 @@ class Condition(Word):
     AVAILABLE = "Available", "at least one pod answers clients"
     PROGRESSING = "Progressing", "a rollout or a promotion moves pods"
     TRIALING = "Trialing", "a drafter is on trial; the reason is the trial's state"
+    PROTECTED = "Protected", "what serves is compared with the baseline by fresh evidence"
     METRICS_AVAILABLE = "MetricsAvailable", "the engines' counters can be read"
 
 
@@ -60,6 +61,13 @@ class Reason(Word):
         "somebody edited the Deployment of an arm that trials are compared with; a retry makes it anew",
     )
     NOT_READY = "NotReady", "a trial waits until what serves is ready"
+    BASELINE_SERVES = "BaselineServes", "nothing is there that could be slower than the baseline"
+    HOLDBACK = "Holdback", "baseline pods run beside what serves, and the guard compares them"
+    CHECKING = "Checking", "a re-check runs: a pod is borrowed for the baseline"
+    BETWEEN_CHECKS = "BetweenChecks", "the baseline's pods are given back until the next re-check"
+    TOO_FEW_REPLICAS = "TooFewReplicas", "there is no pod left to compare with; scale up"
+    NO_EVIDENCE = "NoEvidence", "for an hour no window could be compared, or a re-check is overdue"
+    OTHER_ENGINE = "OtherEngine", "what serves runs on an engine that the spec has left"
     READABLE = "Readable", "every ready engine's counters were read"
     SCRAPE_FAILED = "ScrapeFailed", "an engine's counters could not be read; the message says why"
     NOT_YET_READ = "NotYetRead", "no window has ended yet"
@@ -82,7 +90,7 @@ class Outcome(Word):
 
     PROMOTED = "Promoted", "proven faster; serves"
     RUNNER_UP = "RunnerUp", "proven faster than the baseline, not than what serves"
-    SLOWER = "Slower", "proven slower than the baseline; rolled back"
+    SLOWER = "Slower", "proven slower than the baseline, on trial or while it served; rolled back"
     DISASTER = "Disaster", "far slower; rolled back at once"
     NOT_WORTH_IT = "NotWorthIt", "can't reach minimumEffectPercent; rolled back"
     INCONCLUSIVE = "Inconclusive", "undecided at the deadline; not promoted"
@@ -124,6 +132,11 @@ class VerdictReason(Word):
         "BelowMinimumEffectAgainstServing",
         "faster than the baseline; not by minimumEffectPercent faster than what serves",
     )
+    SLOWER_THAN_SERVING_IN_BAND = (
+        "SlowerThanServingInBand",
+        "faster than the baseline and what serves; slower than what serves in a range of batch",
+    )
+    SLOWER_IN_BAND = "SlowerInBand", "faster on the whole and proven slower in a range of batch"
     SLOWER_THAN_BASELINE = "SlowerThanBaseline", "the interval lies below 1"
     FAR_SLOWER = "FarSlowerThanBaseline", "so much slower that a few windows were enough"
     BELOW_EFFECT = "BelowMinimumEffect", "the interval lies below 1 + minimumEffectPercent"
@@ -131,10 +144,22 @@ class VerdictReason(Word):
         "LessCapacity",
         "requests waited on its pods and on no baseline pod: it leaves less room for them",
     )
+    MAX_MODEL_LEN = "MaxModelLen", "its engine takes shorter requests than the baseline's"
+    KV_BLOCKS = "KvBlocks", "its KV cache has too little room beside the baseline's"
+    SERVER_ERRORS = "ServerErrors", "it answers more requests with HTTP 5xx than guards.serverErrors allows"
+    CLIENT_ERRORS = "ClientErrors", "it answers more requests with HTTP 4xx than guards.clientErrors allows"
+    ERRORED_REQUESTS = "ErroredRequests", "more of its requests end in error or repetition"
+    ABORTED_REQUESTS = "AbortedRequests", "more of its requests are aborted: clients leave"
+    PREEMPTIONS = "Preemptions", "it preempts more requests: its KV cache is too small for the load"
+    TIME_TO_FIRST_TOKEN = "TimeToFirstToken", "clients wait longer for the first token"
+    PREFIX_HITS = "PrefixHits", "it finds fewer prompt tokens in its prefix cache"
+    OUTPUT_LENGTH = "OutputLength", "its answers differ in length, which lossless speculation can't cause"
+    TOO_NOISY = "TooNoisy", "its windows are so noisy that not even 1.5x could be proven by the deadline"
     DEADLINE = "DeadlineReached", "undecided after deadlineSeconds of measured time"
     TOTAL_DEADLINE = "TotalDeadline", "ended by totalDeadlineSeconds; what was proven by then still counts"
     ABORT_REQUESTED = "AbortRequested", "the annotation specdeploy.dev/abort"
     SPEC_CHANGED = "SpecChanged", "the drafter was changed, or is listed no more"
+    GUARD_ALARM = "GuardAlarm", "it served, and the guard has found it slower than the baseline"
     TOO_FEW_REPLICAS = "TooFewReplicas", "scaled down until baseline and trial did not fit"
     TEMPLATE_EDITED = "TemplateEdited", "somebody edited the Deployment of an arm under it; no judgement"
     INVALID_DRAFTER = "InvalidDrafter", "this engine can't run it as written"
@@ -163,7 +188,11 @@ class EventReason(Word):
         "a check now refuses the drafter that serves; it serves on, and is not tried anew as written",
     )
     UNKNOWN_FIELDS = "UnknownFields", "the spec has fields that this operator does not know and ignores"
+    PROMOTION_STEP = "PromotionStep", "the soak of a step is over; more pods run the proven drafter"
     PROMOTION_COMPLETE = "PromotionComplete", "every serving pod runs the promoted drafter"
+    BASELINE_GIVEN_BACK = "BaselineGivenBack", "probation or a re-check is over; the baseline's pods serve"
+    RECHECK_STARTED = "RecheckStarted", "a pod is borrowed for the baseline, to compare what serves"
+    RECHECK_ENDED = "RecheckEnded", "the message says what the re-check found"
     NOW_SERVING = "NowServing", "another arm serves from now on; the message says why"
     BASELINE_CHANGED = "BaselineChanged", "the engine changed; the baseline is rolled to it"
     SHAPE_CHANGED = "ShapeChanged", "the pods' shape changed, not the engine; rolled, verdicts kept"
