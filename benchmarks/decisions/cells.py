@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from benchmarks.decisions import streams
-from benchmarks.decisions.judges import WINDOWS, decision_of, record, replayed
+from benchmarks.decisions.judges import SETTINGS, WINDOWS, decision_of, record, replayed
 from benchmarks.decisions.rules import Decision, Rule
 from specdeploy.judge import BASELINE, TRIAL, Settings, Window
+from specdeploy.judge.history import History, remember
 
 PROMOTING = frozenset({Decision.PROMOTED})
 DROPPING = frozenset({Decision.ROLLED_BACK, Decision.NOT_WORTH_IT})
@@ -32,7 +34,7 @@ class Cell(NamedTuple):
     variants: tuple[Variant, ...]
 
     def windows(self, run: int) -> Iterator[Window]:
-        """The stream of one run: always the same for the same cell and run."""
+        """The stream of one run, history first: always the same for the same cell and run."""
         variant = self.variant(run)
         rng = random.Random(f"{self.name} {run}")  # noqa: S311
         return streams.stream(rng, variant.ratio, variant.fault, WINDOWS)
@@ -75,13 +77,17 @@ SHAPES = (
 )
 
 
-def run(cell: Cell, runs: int, rules: Mapping[str, Callable[[], Rule]]) -> Ends:
-    """Lets every rule decide on the same `runs` streams."""
+def run(cell: Cell, runs: int, rules: Mapping[str, Callable[[History], Rule]]) -> Ends:
+    """Lets every rule decide on the same `runs` streams; it is made with the baseline's history."""
     ends: Ends = {name: [] for name in rules}
     for number in range(runs):
         wrong = cell.variant(number).wrong
-        waiting = {name: make() for name, make in rules.items()}
-        for count, window in enumerate(cell.windows(number), 1):
+        windows = cell.windows(number)
+        history = History()
+        for window in islice(windows, streams.HISTORY):
+            history = remember(history, window, SETTINGS)
+        waiting = {name: make(history) for name, make in rules.items()}
+        for count, window in enumerate(windows, 1):
             for name, rule in list(waiting.items()):
                 decision = rule.look(window)
                 if decision is not None:
@@ -104,5 +110,6 @@ def run_replay(cell: Cell, runs: int, settings: Settings) -> list[End]:
     ends = []
     for number in range(runs):
         decision = decision_of(found[number].verdict)
-        ends.append(End(decision, found[number].window + 1, decision in cell.variant(number).wrong))
+        window = found[number].window - streams.HISTORY + 1
+        ends.append(End(decision, window, decision in cell.variant(number).wrong))
     return ends

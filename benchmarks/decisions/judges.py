@@ -10,6 +10,7 @@ from typing import BinaryIO
 from benchmarks.decisions.rules import Decision
 from benchmarks.decisions.streams import SECONDS
 from specdeploy.judge import Outcome, PodWindow, Settings, Verdict, Window, expire, observe, start
+from specdeploy.judge.history import History, learn
 from specdeploy.replay import Ended, Trials, parse, read_lines
 
 WINDOWS = 240
@@ -27,11 +28,11 @@ _POD_FIELDS = tuple(signature(PodWindow).parameters)
 
 
 class ThisJudge:
-    """A trial of the judge as a rule."""
+    """A trial of the judge as a rule, after what the baseline's history taught."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, history: History) -> None:
         self._settings = settings
-        self._state = start(settings)
+        self._state = start(settings, learn(history, settings))
 
     def look(self, window: Window) -> Decision | None:
         self._state, verdict = observe(self._state, window, self._settings)

@@ -1,8 +1,10 @@
 """Streams of windows of a baseline and a trial, with a known truth.
 
-ln speed of an arm = a shock that both feel (AR(1), sd 10 %, phi .9) + a swing over the day (15 %) + the arm's
-own noise (AR(1), sd 5 %, phi .3) + ln ratio on the trial. One pod an arm; arrivals follow the shock and the
-swing and are the same on both arms, as behind a Service. Faults are laid over that.
+Demand is a shock (AR(1), sd 10 %, phi .9) and a swing over the day (15 %); both arms get the same requests,
+as behind a Service, and their speed falls with the batch by the same curve (elasticity -0.33). ln speed of an
+arm has its own noise besides (AR(1), sd 5 %, phi .3). The ratio of a trial is the one at equal batch: at
+equal demand the slower arm has the larger batch, and reads as slower still. One pod an arm. The baseline runs
+alone for an hour before the trial. Faults are laid over that.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ SECONDS = 60.0
 SPEED = 50.0
 REQUESTS = 60
 TOKENS_A_REQUEST = 400
+ELASTICITY = -0.33
+HISTORY = 60
 SHOCK_SD, SHOCK_PHI = 0.10, 0.9
 SWING, DAY_WINDOWS = 0.15, 1440
 OWN_SD, OWN_PHI = 0.05, 0.3
@@ -28,7 +32,6 @@ OUTAGE_WINDOWS = 10
 LOADING_WINDOWS = 2
 YOUNG_WINDOWS, YOUNG_SPEED = 10, 0.7
 LOAD_SHARE = 3.0
-ELASTICITY = -0.15
 QUEUE_GROWTH = 12
 SLOTS_SPEED, SLOTS_SHARE = 1.33, 0.8
 
@@ -49,19 +52,24 @@ Fault = Callable[[int, Arms], Arms]
 
 
 def stream(rng: random.Random, ratio: float, fault: Fault, windows: int) -> Iterator[Window]:
-    """Windows 0, 1, ... of a trial at the true `ratio`."""
+    """HISTORY windows of the baseline alone, then `windows` of a trial at the true `ratio`."""
     shock = noise(rng, SHOCK_SD, SHOCK_PHI)
     baseline, trial = noise(rng, OWN_SD, OWN_PHI), noise(rng, OWN_SD, OWN_PHI)
     hour = rng.random()
-    for index in range(windows):
-        swing = SWING * math.sin(2 * math.pi * (hour + index / DAY_WINDOWS))
-        demand = next(shock) + swing
+    for index in range(HISTORY + windows):
+        demand = next(shock) + SWING * math.sin(2 * math.pi * (hour + index / DAY_WINDOWS))
         requests = round(REQUESTS * math.exp(demand))
-        arms = {
-            BASELINE: Load(SPEED * math.exp(next(baseline) - demand), requests),
-            TRIAL: Load(SPEED * ratio * math.exp(next(trial) - demand), requests),
-        }
-        yield Window(index, SECONDS, {name: (pod(name, load),) for name, load in fault(index, arms).items()})
+        arms = {BASELINE: Load(speed(1.0, demand) * math.exp(next(baseline)), requests)}
+        if index >= HISTORY:
+            arms[TRIAL] = Load(speed(ratio, demand) * math.exp(next(trial)), requests)
+            arms = fault(index - HISTORY, arms)
+        yield Window(index, SECONDS, {name: (pod(name, load),) for name, load in arms.items()})
+
+
+def speed(ratio: float, demand: float) -> float:
+    """Where demand (its log, 0 the usual) and an engine of `ratio` at equal batch meet: the batch follows
+    from the speed, and the speed from the batch."""
+    return SPEED * math.exp((math.log(ratio) + ELASTICITY * demand) / (1 + ELASTICITY))
 
 
 def noise(rng: random.Random, sd: float, phi: float) -> Iterator[float]:
@@ -127,7 +135,7 @@ def restart(name: str) -> Fault:
 def unequal_load(_: int, arms: Arms) -> Arms:
     """The trial gets a third of the requests; at that batch any engine is faster for each of them."""
     load = arms[TRIAL]
-    faster = LOAD_SHARE ** (-ELASTICITY / (1 + ELASTICITY))
+    faster = speed(1.0, -math.log(LOAD_SHARE)) / SPEED
     return arms | {
         TRIAL: load._replace(requests=round(load.requests / LOAD_SHARE), speed=load.speed * faster)
     }

@@ -43,5 +43,5 @@ def test_a_disaster_is_out_in_three_windows_and_always_in_five() -> None:
 
 def test_replay_decides_as_the_functions_do() -> None:
     cell = stationary(1.05)
-    by_functions = run(cell, 50, {"judge": lambda: ThisJudge(SETTINGS)})["judge"]
+    by_functions = run(cell, 50, {"judge": lambda history: ThisJudge(SETTINGS, history)})["judge"]
     assert run_replay(cell, 50, SETTINGS) == by_functions
