@@ -1,4 +1,6 @@
-"""What every configuration (the baseline, each drafter) runs at a moment: workload, decay and faults taken in."""
+"""What every configuration (the baseline, each drafter) runs at a moment: workload, decay and faults taken
+in.
+"""
 
 import math
 

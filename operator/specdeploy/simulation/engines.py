@@ -31,8 +31,8 @@ class RoundCosts(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How an engine runs now: its round, `tau` tokens a round and request, `slots`, and the size of the largest
-    captured step (tokens; inf: any) with the factor beyond it."""
+    """How an engine runs now: its round, `tau` tokens a round and request, `slots`, and the size of the
+    largest captured step (tokens; inf: any) with the factor beyond it."""
 
     cost: RoundCosts
     tau: float
@@ -42,27 +42,29 @@ class Pace(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What comes to one engine in `seconds`: `rate` requests/s of `output` tokens each (the first one counted),
-    `prefill` seconds of the engine's time for each; `gain` multiplies its speed."""
+    """What comes to one engine in `seconds`: `rate` requests/s of `output` tokens each (the first one
+    counted), `prefill` seconds of the engine's time for each; `gain` multiplies its speed. `patience`:
+    seconds after which a request that waits is given up."""
 
     seconds: float
     rate: float
     output: float
     prefill: float
     gain: float
+    patience: float = math.inf
 
 
 class Served(NamedTuple):
-    """What an engine did: requests admitted, decode tokens, request-seconds spent decoding and waiting, the
-    mean batch, requests that wait at the end, and the share of the period with all slots in use."""
+    """What an engine did: requests admitted and given up, decode tokens, request-seconds spent decoding and
+    waiting, the mean batch, and requests that wait at the end."""
 
     admitted: float
+    given_up: float
     tokens: float
     decode_seconds: float
     waiting_seconds: float
     batch: float
     queue: float
-    busy: float
 
 
 def plain(target: Target) -> RoundCosts:
@@ -133,24 +135,29 @@ def serve(pace: Pace, work: Work, queue: float) -> Served:
     gain = work.gain * (1 - min(_MOST_PREFILL, work.rate * work.prefill))
     capacity = pace.slots * speed_at(pace, pace.slots) * gain / decode
     arrived = work.rate * work.seconds
-    if work.rate >= capacity:
-        busy = work.seconds
-    else:
-        busy = min(work.seconds, queue / (capacity - work.rate))
+    busy = _busy(work, capacity, queue)
     calm = work.seconds - busy
     batch = _steady(pace, work.rate * decode / gain) if calm > 0 else 0.0
     admitted = min(queue + arrived, capacity * busy + work.rate * calm)
-    left = max(0.0, queue + arrived - admitted)
+    waits = max(0.0, queue + arrived - admitted)
+    left = min(waits, capacity * work.patience)
     held = pace.slots * busy + batch * calm
     return Served(
         admitted=admitted,
+        given_up=waits - left,
         tokens=admitted * decode,
         decode_seconds=held,
         waiting_seconds=(queue + left) / 2 * busy,
         batch=held / work.seconds,
         queue=left,
-        busy=busy / work.seconds,
     )
+
+
+def _busy(work: Work, capacity: float, queue: float) -> float:
+    """For how long all slots are in use: until the queue is served, or to the end."""
+    if work.rate >= capacity:
+        return work.seconds
+    return min(work.seconds, queue / (capacity - work.rate))
 
 
 def _steady(pace: Pace, demand: float) -> float:

@@ -1,11 +1,13 @@
 """Fleets that run one configuration all the time: what a rollout is compared with.
 
-They meet the same requests and the same luck as the rollout, have every replica ready from the beginning, and
-no pod that is young. The oracle has, in every window, the figures of the fleet that was best in it.
+They meet the same requests and the same luck as the rollout, and all their pods are as old as the rollout's
+first ones: none is ever replaced. The oracle has, in every window, the figures of the fleet that was best in
+it.
 
 Speed of a fleet: decode tokens per request-second, the seconds that requests wait for a slot included; what
-clients feel as tokens per second, and the inverse of a GPU's time for a token. Where no queue grows all fleets
-complete the same tokens, since clients ask for the same; where one does, `tokens` tells how many were completed.
+clients feel as tokens per second, and the inverse of a GPU's time for a token. Where no queue grows all
+fleets complete the same tokens, since clients ask for the same; where one does, some are given up, and
+`tokens` tells how many were completed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +19,6 @@ from specdeploy.simulation.load import Place
 from specdeploy.simulation.pods import Conditions, Running, work_of
 
 OPERATOR, ORACLE = "SpecDeploy", "oracle"
-_OLD = 1e12
 
 
 class Account(NamedTuple):
@@ -59,11 +60,11 @@ class AlwaysOn:
         """Requests that come at once, over all pods."""
         self._queues = [queue + requests / len(self._queues) for queue in self._queues]
 
-    def serve(self, running: Running, now: Conditions, rate: float, seconds: float) -> Account:
-        """Serve the whole demand for some time."""
+    def serve(self, running: Running, now: Conditions, *, rate: float, seconds: float, age: float) -> Account:
+        """Serve the whole demand for some time with pods that were ready `age` seconds ago."""
         each, account = rate / max(1, len(self._places)), Account()
         for i, place in enumerate(self._places):
-            work = work_of(running, now, place, rate=each, seconds=seconds, age=_OLD)
+            work = work_of(running, now, place, rate=each, seconds=seconds, age=age)
             done = serve(running.pace, work, self._queues[i])
             self._queues[i] = done.queue
             account = account.add(Account(done.tokens, done.decode_seconds, done.waiting_seconds))
@@ -82,10 +83,11 @@ class Yardsticks:
             fleet.burst(requests)
 
     def serve(
-        self, running: Mapping[str, Running], now: Conditions, rate: float, seconds: float
+        self, running: Mapping[str, Running], now: Conditions, *, rate: float, seconds: float, age: float
     ) -> dict[str, Account]:
         """What each fleet does, and the oracle, for some time."""
         accounts = {
-            name: fleet.serve(running[name], now, rate, seconds) for name, fleet in self._fleets.items()
+            name: fleet.serve(running[name], now, rate=rate, seconds=seconds, age=age)
+            for name, fleet in self._fleets.items()
         }
         return {**accounts, ORACLE: max(accounts.values(), key=lambda account: account.speed)}

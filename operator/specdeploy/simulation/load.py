@@ -82,9 +82,10 @@ class Demand:
 
     def __init__(self, traffic: Traffic, noise: Noise, places: int, seed: int) -> None:
         self._traffic = traffic
-        self._random = Random(f"{seed} demand")
+        self._random = Random(f"{seed} demand")  # noqa: S311
         self._weather = 1.0
-        self.places = tuple(Place(Random(f"{seed} place {i}"), noise) for i in range(places))
+        luck = [Random(f"{seed} place {i}") for i in range(places)]  # noqa: S311
+        self.places = tuple(Place(random, noise) for random in luck)
         self.turn()
 
     def turn(self) -> None:

@@ -1,4 +1,6 @@
-"""Closes windows over the simulated engines as the operator does: which pods are in, and which window grows."""
+"""Closes windows over the simulated engines as the operator does: which pods are in, and which window
+grows.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -39,7 +41,8 @@ class Measurer:
             return None
         if now < self.blind_until:
             return Window(index, length, {})
-        arms, roles = {}, arms_of(status)
+        arms: dict[str, tuple[PodWindow, ...]] = {}
+        roles = arms_of(status)
         for pod in ready:
             found = self._pod(pod, now, length) if pod.template in roles else None
             if found is not None:

@@ -1,4 +1,6 @@
-"""One pod's engine in time: its queue, its counters since they were last read, and how they read as a window."""
+"""One pod's engine in time: its queue, its counters since they were last read, and how they read as a
+window.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -44,7 +46,8 @@ def work_of(
     length = output.mean * max(0.1, 1 + output.spread * place.lengths / math.sqrt(few))
     slow = now.noise.young_slowness * max(0.0, 1 - age / now.noise.young_seconds) if age < 1e9 else 0.0
     luck = place.log_speed + running.sticky * place.sticky / math.sqrt(few)
-    return Work(seconds, arrived / seconds, length, now.prefill, now.gain * (1 - slow) * math.exp(luck))
+    gain = now.gain * (1 - slow) * math.exp(luck)
+    return Work(seconds, arrived / seconds, length, now.prefill, gain, now.traffic.patience)
 
 
 @dataclass
@@ -60,7 +63,7 @@ class Meter:
     draft_tokens: float = 0.0
     running: float = 0.0
     queue: float = 0.0
-    finished: float = 0.0
+    given_up: float = 0.0
 
     def count(self, running: Running, work: Work, done: Served) -> None:
         """Add what an engine did."""
@@ -73,12 +76,14 @@ class Meter:
         self.drafts += rounds if running.drafted else 0.0
         self.draft_tokens += rounds * running.drafted
         self.running, self.queue = done.batch, done.queue
-        self.finished += done.admitted
+        self.given_up += done.given_up
 
 
 @dataclass
 class Engine:
-    """A pod's engine. `finished` counts requests since ready. `tainted`: it restarted since the last reading."""
+    """A pod's engine. `finished` counts requests since ready. `tainted`: it restarted since the last
+    reading.
+    """
 
     place: Place
     queue: float = 0.0
@@ -86,16 +91,14 @@ class Engine:
     tainted: bool = False
     meter: Meter = field(default_factory=Meter)
 
-    def serve(
-        self, running: Running, now: Conditions, *, rate: float, seconds: float, age: float
-    ) -> tuple[Work, Served]:
+    def serve(self, running: Running, now: Conditions, *, rate: float, seconds: float, age: float) -> Served:
         """Serve its share of the demand for some time."""
         work = work_of(running, now, self.place, rate=rate, seconds=seconds, age=age)
         done = serve(running.pace, work, self.queue)
         self.queue = done.queue
         self.finished += done.admitted
         self.meter.count(running, work, done)
-        return work, done
+        return done
 
     def restart(self) -> float:
         """Its counters begin anew; returns the requests it held in its queue."""
@@ -136,10 +139,10 @@ def window_of(pod: str, meter: Meter, traffic: Traffic, *, finished: float, age:
         accepted_tokens=max(0.0, tokens - drafts) if drafted else None,
         prompt_tokens=float(prompt),
         ttft_seconds=meter.first_seconds,
-        finished_requests=first,
+        finished_requests=first + round(meter.given_up),
         finished_tokens=tokens + first,
         max_tokens=first * _ASKED * traffic.output_tokens.mean,
-        aborted_requests=0.0,
+        aborted_requests=float(round(meter.given_up)),
         errored_requests=0.0,
         preemptions=0.0,
     )

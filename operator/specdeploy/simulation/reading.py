@@ -76,7 +76,9 @@ def _composed(text: str, where: str) -> yaml.Node:
         finding = Finding("file", f"is no YAML: {error.problem}", "correct it")
         raise ScenarioError(where, [Located(line, finding)]) from None
     if not isinstance(root, yaml.MappingNode):
-        raise ScenarioError(where, [Located(1, Finding("file", "is empty or no mapping", "write a scenario"))])
+        raise ScenarioError(
+            where, [Located(1, Finding("file", "is empty or no mapping", "write a scenario"))]
+        )
     return root
 
 
@@ -129,12 +131,16 @@ def _contradictions(scenario: Scenario, spec: Spec) -> Iterator[Finding]:
     """What each part allows and the whole does not."""
     names = set(spec.names())
     for name in sorted(names - set(scenario.drafters)):
-        yield Finding("drafters", f"says nothing of {name}, which spec.drafters lists", f"add drafters.{name}")
+        yield Finding(
+            "drafters", f"says nothing of {name}, which spec.drafters lists", f"add drafters.{name}"
+        )
     for name in sorted(set(scenario.drafters) - names):
         yield Finding(f"drafters.{name}", "spec.drafters does not list it", "list it there, or remove it")
     for index, fault in enumerate(scenario.faults):
         if fault.drafter is not None and fault.drafter not in names:
-            yield Finding(f"faults[{index}].drafter", f"{fault.drafter} is not listed", "use a listed drafter")
+            yield Finding(
+                f"faults[{index}].drafter", f"{fault.drafter} is not listed", "use a listed drafter"
+            )
     kinds = set(scenario.traffic.workloads)
     for name, engine in scenario.drafters.items():
         yield from _unlike(name, engine.acceptance, kinds)

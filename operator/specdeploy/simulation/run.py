@@ -1,16 +1,17 @@
 """The loop: time goes on, engines serve, the cluster follows, and the operator looks when it would look.
 
-As the operator's work queue does, a pass is made when an object has changed or when the last one asked for it;
-`advance` and `plan` are the operator's own.
+As the operator's work queue does, a pass is made when an object has changed or when the last one asked for
+it; `advance` and `plan` are the operator's own.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from specdeploy.api.findings import Reading, read_spec
 from specdeploy.api.names import BASELINE
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import Status, Verdict
+from specdeploy.api.status import Status, TrialStatus, Verdict
 from specdeploy.judge import Window
 from specdeploy.rollout import Event, Observation, advance, plan
 from specdeploy.simulation.cluster import Cluster, Times
@@ -31,8 +32,8 @@ _REACTION = 1.0
 
 @dataclass(frozen=True)
 class Change:
-    """One line of the timeline: when (seconds since the epoch), what serves and is on trial from then on, pods
-    by drafter, and the Event or fault, if there was one."""
+    """One line of the timeline: when (seconds since the epoch), what serves and is on trial from then on,
+    pods by drafter, and the Event or fault, if there was one."""
 
     at: float
     serving: str
@@ -41,28 +42,40 @@ class Change:
     text: str
 
 
+class Estimate(NamedTuple):
+    """A trial's speed as a multiple of the baseline's, with its interval; 0 to inf while it says nothing."""
+
+    ratio: float
+    lower: float
+    upper: float
+
+
 @dataclass(frozen=True)
 class Lap:
-    """One window: its end, requests per second, what served and was on trial, ready pods, the window as the
-    judge would see it, the trial's counts, and what every fleet did in it."""
+    """One window: its end, requests per second, what served and was on trial, ready pods by drafter, requests
+    that no pod took, the window as the judge saw it (None: nothing to judge), the trial's estimate if it has
+    one, and what every fleet did."""
 
     end: float
     rate: float
     serving: str
     trial: str
-    ready: int
+    pods: Mapping[str, int]
     refused: float
     window: Window | None
+    estimate: Estimate | None
     accounts: Mapping[str, Account]
 
 
 @dataclass
 class Run:
-    """Everything that happened. `verdicts` in the order in which they fell."""
+    """Everything that happened. `complete`: when every replica was ready for the first time (None: never).
+    `verdicts` in the order in which they fell."""
 
     scenario: Scenario
     spec: Spec
     start: float
+    complete: float | None = None
     changes: list[Change] = field(default_factory=list)
     laps: list[Lap] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -71,7 +84,7 @@ class Run:
 
 
 class Simulation:
-    """One scenario, run once. `tell`: gets every window's number, for a progress bar."""
+    """One scenario, run once."""
 
     def __init__(self, scenario: Scenario, spec: Spec) -> None:
         self.scenario = scenario
@@ -97,7 +110,7 @@ class Simulation:
         self._known: set[tuple[str, str]] = set()
 
     def run(self, tell: Callable[[float], None] | None = None) -> Run:
-        """From the first pass to the end."""
+        """From the first pass to the end. `tell` gets the share that is done, after every window."""
         self._window_end = (self._now // self._window_seconds + 1) * self._window_seconds
         while self._now < self._end:
             moment = self._next_moment()
@@ -105,6 +118,8 @@ class Simulation:
             self._now = moment
             struck = self._strike()
             changed = self._cluster.settle(self._now) or struck
+            if self._run.complete is None and len(self._cluster.serving()) >= self._run.spec.replicas:
+                self._run.complete = self._now
             window_over = self._now >= self._window_end
             if window_over or changed or self._due():
                 self._look(window_over)
@@ -147,7 +162,8 @@ class Simulation:
         running = self._configurations.at(self._now, self._elapsed)
         gain = min((f for until, f in self._slow if until > self._now), default=1.0)
         now = Conditions(self.scenario.traffic, self.scenario.noise, self._configurations.prefill, gain)
-        accounts = self._yardsticks.serve(running, now, rate, seconds)
+        age = max(0.0, self._now - (self._run.complete or self._now))
+        accounts = self._yardsticks.serve(running, now, rate=rate, seconds=seconds, age=age)
         accounts[OPERATOR] = Account()
         pods = self._cluster.serving()
         if not pods:
@@ -155,8 +171,12 @@ class Simulation:
         for pod in pods:
             if pod.engine is None:
                 continue
-            work, done = pod.engine.serve(
-                running[pod.drafter], now, rate=rate / len(pods), seconds=seconds, age=self._now - pod.ready_at
+            done = pod.engine.serve(
+                running[pod.drafter],
+                now,
+                rate=rate / len(pods),
+                seconds=seconds,
+                age=self._now - pod.ready_at,
             )
             accounts[OPERATOR] = accounts[OPERATOR].add(
                 Account(done.tokens, done.decode_seconds, done.waiting_seconds)
@@ -263,16 +283,18 @@ class Simulation:
     def _tell(self, events: tuple[Event, ...]) -> None:
         for event in events:
             self._note(f"{event.reason}: {event.message}")
-        shown = (self._serving, self._trial, tuple(sorted(self._counts().items())))
-        if shown != self._shown and not events:
+        if self._stands() != self._shown:
             self._note("")
-        self._shown = shown
         for verdict in reversed(self._status.verdicts or []):
             if (verdict.revision, verdict.time) not in self._known:
                 self._known.add((verdict.revision, verdict.time))
                 self._run.verdicts.append(verdict)
 
+    def _stands(self) -> tuple[object, ...]:
+        return self._serving, self._trial, tuple(sorted(self._counts().items()))
+
     def _note(self, text: str) -> None:
+        self._shown = self._stands()
         self._run.changes.append(Change(self._now, self._serving, self._trial, self._counts(), text))
 
     @property
@@ -294,12 +316,15 @@ class Simulation:
         self._run.laps.append(
             Lap(
                 end=self._now,
-                rate=self._demand.rate(self._now - self._window_seconds, self._elapsed - self._window_seconds),
+                rate=self._demand.rate(
+                    self._now - self._window_seconds, self._elapsed - self._window_seconds
+                ),
                 serving=self._serving,
                 trial=self._trial,
-                ready=len(self._cluster.serving()),
+                pods=self._counts(),
                 refused=self._refused,
                 window=window,
+                estimate=_estimate(self._status.trial),
                 accounts=self._spent,
             )
         )
@@ -314,6 +339,12 @@ def _times(scenario: Scenario, spec: Spec) -> dict[str, Times]:
     return times
 
 
+def _estimate(trial: TrialStatus | None) -> Estimate | None:
+    if trial is None or trial.ratio is None:
+        return None
+    return Estimate(float(trial.ratio), float(trial.lower or 0), float(trial.upper or "inf"))
+
+
 def _told(fault: Fault) -> str:
     return {
         "podLost": f"a pod of the {fault.arm} arm is lost",
@@ -323,5 +354,3 @@ def _told(fault: Fault) -> str:
         "acceptance": f"the acceptance of {fault.drafter} is multiplied by {fault.factor:g}",
         "slower": f"every engine runs at {fault.factor:g} of its speed for {fault.lasting:g} s",
     }[fault.kind]
-
-

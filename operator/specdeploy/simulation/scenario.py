@@ -1,7 +1,7 @@
 """What a scenario file says: a SpecDeployment, its traffic, its engines, and what goes wrong when.
 
-First in the simulation's flow: scenario -> load, engines -> cluster -> run -> report. The models only hold and
-check values; `reading` turns YAML into them, with findings for people.
+First in the simulation's flow: scenario -> load, engines -> cluster -> run -> report. The models only hold
+and check values; `reading` turns YAML into them, with findings for people.
 """
 
 import re
@@ -17,7 +17,9 @@ _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)|24:00")
 
 
 def duration(value: Any) -> Any:
-    """`1d12h`, `90m`, or a number of seconds -> seconds. Anything else is handed on for pydantic to refuse."""
+    """`1d12h`, `90m`, or a number of seconds -> seconds. Anything else is handed on for pydantic to
+    refuse.
+    """
     if isinstance(value, str):
         if not _DURATION.fullmatch(value):
             raise ValueError(f"{value!r} is no duration such as 90m, 6h or 1d12h")
@@ -76,10 +78,11 @@ class Tokens(Part):
 class Traffic(Part):
     """Arrivals at the one Service.
 
-    `requests_per_second` by time of day, straight between the points, the same every day; `ramp` multiplies it
-    by time since the start, and holds its ends. `noise`: standard deviation of ln demand from window to
+    `requests_per_second` by time of day, straight between the points, the same every day; `ramp` multiplies
+    it by time since the start, and holds its ends. `noise`: standard deviation of ln demand from window to
     window, all pods alike. `workloads`: what share of the requests is of which kind, by time of day; the
-    shares of a moment need not add up to 1. Absent: one kind.
+    shares of a moment need not add up to 1. Absent: one kind. `patience`: clients give up a request that
+    would wait longer for a slot.
     """
 
     requests_per_second: ByTime
@@ -88,6 +91,7 @@ class Traffic(Part):
     prompt_tokens: Tokens = Tokens(mean=500.0)
     noise: NotNegative = 0.05
     workloads: dict[str, ByTime] = Field(default_factory=dict)
+    patience: Annotated[Seconds, Field(gt=0)] = 300.0
 
 
 class Captured(Part):
@@ -142,9 +146,9 @@ class Acceptance(Part):
 class Cost(Part):
     """What a round costs more than a plain step.
 
-    Either a measured panel: a + b * n plain steps at `concurrency` requests; or the drafter's own passes in ms:
-    `fixed_ms` + `per_token_ms` * n, verification added; or `steps`, the same multiple of a plain step at any
-    load.
+    Either a measured panel: a + b * n plain steps at `concurrency` requests; or the drafter's own passes in
+    ms: `fixed_ms` + `per_token_ms` * n, verification added; or `steps`, the same multiple of a plain step at
+    any load.
     """
 
     a: Positive | None = None
@@ -183,8 +187,8 @@ class DrafterEngine(Part):
 class Noise(Part):
     """What blurs a measurement, in natural logs of speed.
 
-    `window_sd` and `phi`: a pod's noise from window to window and its autocorrelation. `pod_sd`: what two GPUs
-    differ by. `young_slowness` (0.1 is 10 %) fades over `young_seconds` after ready.
+    `window_sd` and `phi`: a pod's noise from window to window and its autocorrelation. `pod_sd`: what two
+    GPUs differ by. `young_slowness` (0.1 is 10 %) fades over `young_seconds` after ready.
     """
 
     window_sd: NotNegative = 0.02
@@ -198,9 +202,9 @@ class Fault(Part):
     """Something that happens at a time since the start.
 
     `podLost`: a pod of `arm` vanishes. `crash`: a pod's engine of `drafter` exits and loads again. `queue`:
-    `requests` come at once, over all pods. `metricsGap`: for `lasting`, no counters can be read. `acceptance`:
-    from then on the acceptance of `drafter` is multiplied by `factor`. `slower`: for `lasting`, every engine
-    is slower by `factor` (0.8 is 20 %).
+    `requests` come at once, over all pods. `metricsGap`: for `lasting`, no counters can be read.
+    `acceptance`: from then on the acceptance of `drafter` is multiplied by `factor`. `slower`: for
+    `lasting`, every engine is slower by `factor` (0.8 is 20 %).
     """
 
     at: Seconds
