@@ -7,5 +7,6 @@ same routes, the same `/metrics`. Behind them runs a model of continuous batchin
              -> server (HTTP) -> loop (real time) -> scheduler (engine steps)
              -> stats -> exposition (/metrics)
 
-`control` changes a running server; `python -m vllm_sim.load` sends traffic to it, or to a real vLLM. specdeploy never imports this package.
+`control` changes a running server. `python -m vllm_sim.load` sends traffic to it, or to a real vLLM.
+specdeploy never imports this package.
 """
