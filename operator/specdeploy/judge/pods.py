@@ -32,9 +32,10 @@ class Spread(NamedTuple):
     def add(self, arm: Arm) -> Spread:
         if arm.pods < 2:
             return self
-        key = zlib.crc32("\n".join(name for name, _ in arm.each).encode())
+        tracked = arm.each[:TRACKED]
+        key = zlib.crc32("\n".join(name for name, _ in tracked).encode())
         before = self if key == self.key else Spread(key)
-        apart = [speed - arm.log_speed for _, speed in arm.each]
+        apart = [speed - arm.log_speed for _, speed in tracked]
         apart += [0.0] * (TRACKED - len(apart))
         one, two, three, four = (old + new for old, new in zip(before.totals, apart, strict=True))
         return Spread(
@@ -57,12 +58,14 @@ class Spread(NamedTuple):
         return sum(abs(total) > STRAGGLING * self.n for total in self.totals)
 
     def learned(self, independent: float) -> tuple[float, int]:
-        """Sum of squared pod offsets, the part that the noise of windows makes taken away, and its degrees of
-        freedom; `independent` is the share of the windows that are independent. May be negative."""
+        """Sum of squared offsets of the pods from their mean, without the part that the noise of windows
+        makes (so it may be negative), and its degrees of freedom; `independent` is the share of the windows
+        that are independent."""
         pods = self.pods
         if self.n < WINDOWS_TO_LEARN or pods < 2:
             return 0.0, 0
-        between = sum(total * total for total in self.totals) / self.n
+        mean = sum(self.totals) / pods
+        between = sum((total - mean) ** 2 for total in self.totals if total) / self.n
         noise = max(0.0, self.squares - between) / (pods * (self.n - 1))
         return between / self.n - (pods - 1) * noise / (self.n * independent), pods - 1
 

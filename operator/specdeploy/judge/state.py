@@ -22,7 +22,6 @@ LARGEST_PRIOR_PHI = 0.95
 LARGEST_WEIGHT = 0.9
 DISASTER_SD = 0.20
 POD_FREEDOM = 8
-LEARNED_POD_SD = 0.01
 
 
 class Unreached(NamedTuple):
@@ -118,16 +117,10 @@ def start(settings: Settings, learned: Learned = Learned()) -> TrialState:  # no
 
 
 def _known_pods(settings: Settings, learned: Learned) -> tuple[float, int]:
-    """The pod sd asked for, as if from 8 pods, and what history has measured beyond its own prior of 1 %.
-
-    0 switches the term off.
-    """
-    more = max(0, learned.pod_freedom - POD_FREEDOM)
-    if settings.pod_sd == 0 or not more:
-        return settings.pod_sd, POD_FREEDOM
-    measured = learned.pod_freedom * learned.pod_sd**2 - POD_FREEDOM * LEARNED_POD_SD**2
-    squares = POD_FREEDOM * settings.pod_sd**2 + max(0.0, measured)
-    return math.sqrt(squares / (POD_FREEDOM + more)), POD_FREEDOM + more
+    """The pod sd asked for, as if from 8 pods, or what history made of it. 0 switches the term off."""
+    if settings.pod_sd > 0 and learned.pod_freedom > POD_FREEDOM:
+        return learned.pod_sd, learned.pod_freedom
+    return settings.pod_sd, POD_FREEDOM
 
 
 def _window_sd(learned: Learned) -> float:
