@@ -13,6 +13,7 @@ from tests.judge.windows import noise
 
 SPEED = 50.0
 TOKENS = 24000.0
+HISTORY = 60
 Pod = dict[str, Any]
 
 
@@ -42,12 +43,14 @@ def line(trial: str, window: int, ratio: float | None = 1.0, *, baseline: float 
     return json.dumps({"trial": trial, "window": window, "arms": arms}).encode() + b"\n"
 
 
-def noisy(rng: random.Random, trial: str, ratio: float, windows: int, **more: Any) -> Iterator[bytes]:
-    """Lines of a trial at a true ratio, 5 % noise on each arm."""
+def noisy(rng: random.Random, trial: str, ratio: float, windows: int) -> Iterator[bytes]:
+    """Lines of a trial at a true ratio, 5 % noise on each arm; the baseline alone for an hour before."""
+    yield from (line(trial, index, None) for index in range(HISTORY))
     baseline, other = noise(rng, 0.05, 0.3), noise(rng, 0.05, 0.3)
     for index in range(windows):
         speed = SPEED * math.exp(next(baseline))
-        yield line(trial, index, ratio * SPEED / speed * math.exp(next(other)), baseline=speed, **more)
+        faster = ratio * SPEED / speed * math.exp(next(other))
+        yield line(trial, HISTORY + index, faster, baseline=speed)
 
 
 def judged(lines: Iterable[bytes], settings: Settings | None = None) -> list[Ended]:
