@@ -25,7 +25,7 @@ FEWEST_WINDOWS = 10
 UNKNOWN_SD = 0.15
 NEVER = 10_000
 NINE_OF_TEN = 1.2816
-VARIANCE_ERROR = 1.25
+VARIANCE_ERROR = 1.35
 
 
 class Noise(NamedTuple):
@@ -74,8 +74,8 @@ class Noise(NamedTuple):
 
 
 def known_noise(known: Sums, prior: float) -> Noise:
-    """The noise of a trial's log ratios, whose windows count as so many; `prior` is its prior autocorrelation,
-    in [0, 1). Fewer than 10 windows say nothing: then it is taken for large."""
+    """The noise of a trial's log ratios, whose windows count as so many; `prior` is the autocorrelation that
+    is assumed. Fewer than 10 windows say nothing: then it is taken for large."""
     told = known.n >= FEWEST_WINDOWS
     share = known.independent(prior) if told else (1 - prior) / (1 + prior)
     rest = 2 * share / (1 + share)
@@ -123,7 +123,7 @@ def windows_to_alarm(value: float, variance: float) -> int:
     """Windows within which the detector finds a lasting log ratio of `value` in 9 of 10 cases; NEVER (10,000)
     where it is too near to 0 to be found but by luck.
 
-    The first passage of a random walk with drift, for the size of loss that gets there first. A quarter is
+    The first passage of a random walk with drift, for the size of loss that gets there first. A third is
     added to the variance for its own error, and the many possible moments of change that R sums over lower
     the barrier by ln(1 + 1 / drift): with both within a factor of 1.5 of simulations.
     """
