@@ -29,7 +29,7 @@ class FirstTokenGuard(Model):
 
 
 class CountGuard(Model):
-    """Rare events, by an exact test. So many requests may have them: the baseline's share, increased, and more."""
+    """Rare events, by an exact test: at most the baseline's share of requests, increased, and an extra."""
 
     enabled: bool = Field(True, description=_ENABLED)
     allowed_increase_percent: int = Field(

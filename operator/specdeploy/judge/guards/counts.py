@@ -81,6 +81,11 @@ class Counts(NamedTuple):
         )
 
     @property
+    def sound(self) -> bool:
+        """Can these numbers have come from windows?"""
+        return min(self) >= 0
+
+    @property
     def alarmed(self) -> bool:
         return self.slight + self.great >= 2 * ALARM
 

@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+LARGEST = 1000.0
+
 
 def _require(holds: bool, name: str, value: object) -> None:
     if not holds:
@@ -36,28 +38,28 @@ class CountLimit:
     """Events per request that a trial may have: (1 + `increase`) times the baseline's rate, plus `rate`.
 
     `increase` is a fraction (0.5 is half as many again); `rate` is in events per request: what is below it
-    matters to nobody. Raises ValueError for a negative or infinite value.
+    matters to nobody. Raises ValueError for a value outside [0, 1000].
     """
 
     increase: float = 0.5
     rate: float = 0.005
 
     def __post_init__(self) -> None:
-        _require(0 <= self.increase < math.inf, "increase", self.increase)
-        _require(0 <= self.rate < math.inf, "rate", self.rate)
+        _require(0 <= self.increase <= LARGEST, "increase", self.increase)
+        _require(0 <= self.rate <= LARGEST, "rate", self.rate)
 
 
 @dataclass(frozen=True, slots=True)
 class FirstTokenLimit:
     """The mean time to first token that a trial may have: both `increase` (a fraction of the baseline's) and
-    `seconds` (in all) must be exceeded. Raises ValueError for a negative or infinite value."""
+    `seconds` (in all) must be exceeded. Raises ValueError for a value outside [0, 1000]."""
 
     increase: float = 0.5
     seconds: float = 0.05
 
     def __post_init__(self) -> None:
-        _require(0 <= self.increase < math.inf, "increase", self.increase)
-        _require(0 <= self.seconds < math.inf, "seconds", self.seconds)
+        _require(0 <= self.increase <= LARGEST, "increase", self.increase)
+        _require(0 <= self.seconds <= LARGEST, "seconds", self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,5 +102,5 @@ class Limits:
     def __post_init__(self) -> None:
         hits, length, warmup = self.prefix_hits, self.output_length, self.warmup_seconds
         _require(hits is None or 0 <= hits <= 1, "prefix_hits", hits)
-        _require(length is None or 0 < length < math.inf, "output_length", length)
+        _require(length is None or 0 < length <= LARGEST, "output_length", length)
         _require(0 <= warmup < math.inf, "warmup_seconds", warmup)

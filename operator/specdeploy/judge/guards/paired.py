@@ -73,6 +73,15 @@ class Paired(NamedTuple):
         return self._replace(linked=0) if self.linked else self
 
     @property
+    def sound(self) -> bool:
+        """Can these numbers have come from windows?"""
+        n, pairs = self.sums.n, self.sums.pairs
+        amounts = min(self.trial, self.trial_of, self.baseline, self.baseline_of)
+        return (
+            0 <= pairs <= max(0, n - 1) and amounts >= 0 and (n == 0 or self.trial_of * self.baseline_of > 0)
+        )
+
+    @property
     def means(self) -> tuple[float, float]:
         """The means over all windows, of the trial and of the baseline; only after a first window."""
         return self.trial / self.trial_of, self.baseline / self.baseline_of
@@ -98,5 +107,5 @@ def log_ratio(means: Means) -> float | None:
     trial, trial_of, baseline, baseline_of = means
     if trial <= 0 or baseline <= 0:
         return None
-    ratio = math.log(trial / trial_of) - math.log(baseline / baseline_of)
+    ratio = math.log(trial) - math.log(trial_of) - math.log(baseline) + math.log(baseline_of)
     return min(LARGEST_LOG, max(-LARGEST_LOG, ratio))

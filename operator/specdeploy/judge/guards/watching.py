@@ -46,6 +46,23 @@ class Guards(NamedTuple):
     prefix_hits: Paired = Paired()
     output_length: Paired = Paired()
 
+    @property
+    def sound(self) -> bool:
+        """Can these numbers have come from watch()? Others could make the arithmetic fail."""
+        parts: tuple[Standing | Counts | Paired, ...] = (
+            self.max_model_len,
+            self.kv_blocks,
+            self.server_errors,
+            self.client_errors,
+            self.errored_requests,
+            self.aborted_requests,
+            self.preemptions,
+            self.time_to_first_token,
+            self.prefix_hits,
+            self.output_length,
+        )
+        return self.queue.bits >= 0 and self.queue_told >= 0 and all(part.sound for part in parts)
+
 
 def watch(guards: Guards, trial: Pods, baseline: Pods, limits: Limits) -> Guards:
     """Takes in one window, evidence or not. Never raises; hostile numbers are left out."""
