@@ -40,6 +40,7 @@ def on_a_line(
     sd: float = 0.02,
     phi: float = 0.0,
     demand_phi: float = 0.0,
+    first: float = 60.0,
     seed: int = 1,
 ) -> Iterator[Window]:
     """ln R = ln 50 + slope d + noise, d around the usual tokens."""
@@ -47,7 +48,9 @@ def on_a_line(
     demand, rest = noise(rng, spread, demand_phi), noise(rng, sd, phi)
     for index in range(count):
         d = next(demand)
-        yield alone(index, pod(SPEED * math.exp(slope * d + next(rest)), tokens=24000 * math.exp(d)))
+        yield alone(
+            index, pod(SPEED * math.exp(slope * d + next(rest)), tokens=24000 * math.exp(d), first=first)
+        )
 
 
 def arm_of(offsets: dict[str, float], index: int, rng: random.Random, sd: float = 0.05) -> Window:

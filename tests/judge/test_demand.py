@@ -86,6 +86,15 @@ def test_a_slow_wave_of_demand_under_lasting_noise_tells_less_than_independent_w
     assert lasting.weight_se > 2 * mixed.weight_se
 
 
+def test_requests_as_long_as_a_window_carry_changes_of_speed_into_demand() -> None:
+    """A slower engine gives fewer tokens until the batch has grown: the line is flattened, and says so."""
+    short = learned(on_a_line(-0.5, 600, sd=0.1))
+    long = learned(on_a_line(-0.5, 600, sd=0.1, first=10.0))
+    assert long.residence == pytest.approx(6 * short.residence)
+    assert long.weight == short.weight
+    assert long.weight_se > 2 * short.weight_se
+
+
 @pytest.mark.parametrize(
     ("slope", "weight"), [(-0.5, 1 / 3), (-1.0, 0.5), (-99.0, 0.9), (0.0, 0.0), (0.4, 0.0)]
 )

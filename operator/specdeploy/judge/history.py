@@ -153,7 +153,9 @@ def _add(history: History, window: Window, arm: Arm, pods: Sequence[PodWindow]) 
     for pod in busy:
         held += pod.itl_seconds
         started += pod.first_tokens
-        finished += _finished(pod)
+        told = pod.finished_requests
+        # As many as started where the pod does not tell.
+        finished += told if told is not None and 0 <= told <= LARGEST_COUNTER else pod.first_tokens
     held = min(held, LARGEST_SUM)
     batch = math.exp(arm.log_batch)
     recent, earlier = history.recent, history.earlier
@@ -183,22 +185,24 @@ def _add_offsets(history: History, index: int, arm: Arm, busy: Sequence[PodWindo
         return history.offsets
     known = history.windows >= WINDOWS_FOR_A_WEIGHT
     weight = _weight(slope_of(history.demand) or 0.0) if known else 0.0
-    middle = (1 - weight) * arm.log_speed + weight * arm.log_rate
-    values = []
-    for pod in busy:
-        tokens, held, seconds = math.log(pod.decode_tokens), math.log(pod.itl_seconds), math.log(pod.seconds)
-        values.append((pod.pod, tokens - (1 - weight) * held - weight * seconds - middle))
-    return history.offsets.add(index, values)
+    rest = 1 - weight
+    middle = rest * arm.log_speed + weight * arm.log_rate
+    log = math.log
+    deviations = [
+        (
+            pod.pod,
+            log(pod.generation_tokens - pod.first_tokens)
+            - rest * log(pod.itl_seconds)
+            - weight * log(pod.seconds)
+            - middle,
+        )
+        for pod in busy
+    ]
+    return history.offsets.add(index, deviations)
 
 
 def _weight(slope: float) -> float:
     return min(LARGEST_WEIGHT, -slope / (1 - slope))
-
-
-def _finished(pod: PodWindow) -> float:
-    """Requests that finished; as many as started where the pod does not tell."""
-    told = pod.finished_requests
-    return told if told is not None and 0 <= told <= LARGEST_COUNTER else pod.first_tokens
 
 
 def _add_band(bands: tuple[float, ...], decay: float, batch: float, held: float) -> tuple[float, ...]:

@@ -59,7 +59,9 @@ class Offsets(NamedTuple):
             old = places.get(key) or _new_place(places, index)
             if old is None or old.seen == index:
                 continue
-            value = max(-LARGEST_DEVIATION, min(LARGEST_DEVIATION, deviation))
+            value = deviation
+            if not -LARGEST_DEVIATION <= value <= LARGEST_DEVIATION:
+                value = math.copysign(LARGEST_DEVIATION, value)
             windows = min(old.windows + 1, MEMORY)
             mean = old.mean + (value - old.mean) / windows
             places[key] = PodMean(key, index, windows, mean, value)
