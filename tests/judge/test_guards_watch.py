@@ -273,8 +273,8 @@ HOSTILE_PODS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
-@given(windows=st.lists(st.tuples(HOSTILE_PODS, HOSTILE_PODS), max_size=20))
+@settings(max_examples=60, deadline=None)
+@given(windows=st.lists(st.tuples(HOSTILE_PODS, HOSTILE_PODS), max_size=8))
 def test_hostile_numbers_never_raise_and_survive_a_restart(
     windows: list[tuple[list[PodWindow], list[PodWindow]]],
 ) -> None:

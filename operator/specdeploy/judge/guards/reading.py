@@ -68,7 +68,11 @@ def read(pods: Pods) -> Told | None:
 
 def settled(pods: Pods, seconds: float) -> Pods:
     """Pods that were ready for `seconds` when the window began; one of unknown age was."""
-    return [pod for pod in pods if pod.ready_seconds is None or pod.ready_seconds >= seconds + pod.seconds]
+    return [pod for pod in pods if pod.ready_seconds is None or _old(pod, pod.ready_seconds, seconds)]
+
+
+def _old(pod: PodWindow, ready: float, seconds: float) -> bool:
+    return pod.seconds <= LARGEST and ready >= seconds + pod.seconds
 
 
 def _sane(row: Row) -> Row:
