@@ -21,8 +21,8 @@ from specdeploy.simulation.reading import read_scenario, shipped
 from specdeploy.simulation.scenario import Acceptance, Cost, DrafterEngine, Target
 
 TARGET = Target(fixed_ms=10, per_request_ms=0.1)
-# Requests at once -> tokens per second without a drafter, and the ratio with one: MI350X, DeepSeek-V4, DSpark,
-# seven drafted tokens (vLLM PR 52362).
+# Requests at once -> tokens per second without a drafter, and the ratio with one: MI350X, DeepSeek-V4,
+# DSpark, seven drafted tokens (vLLM PR 52362).
 MI350X = {4: (381.53, 2.543), 8: (729.2, 2.417), 16: (1342.83, 2.167), 32: (2392.99, 1.988),
           64: (4094.75, 1.639), 128: (6340.78, 1.385), 256: (8878.57, 0.884)}  # fmt: skip
 

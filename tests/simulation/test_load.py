@@ -1,5 +1,7 @@
 """Demand, workloads and luck by time."""
 
+from itertools import pairwise
+
 import pytest
 
 from specdeploy.simulation.load import Demand, factor, level, shares
@@ -48,6 +50,6 @@ def test_the_noise_of_a_place_has_the_spread_and_the_memory_that_were_asked_for(
         demand.turn()
         series.append(demand.places[0].drift)
     variance = sum(x * x for x in series) / len(series)
-    lag = sum(a * b for a, b in zip(series, series[1:], strict=False)) / len(series)
+    lag = sum(a * b for a, b in pairwise(series)) / len(series)
     assert variance**0.5 == pytest.approx(0.02, rel=0.05)
     assert lag / variance == pytest.approx(0.5, abs=0.03)

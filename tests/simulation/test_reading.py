@@ -43,7 +43,7 @@ def _with(path: str, value: Any) -> str:
         (_with("faults", [{"at": "1m", "kind": "crash", "drafter": "x"}]), "faults[0].drafter: x is not"),
         (_with("spec.replicas", "many"), "spec.replicas: "),
         (_with("spec.trial", {"windowSecs": 60}), "spec.trial.windowSecs: this field is not known"),
-        (_with("drafters.fast.cost", {"a": 1, "b": 0.01, "concurrency": 90}), "drafters.fast.cost: b is 0.01"),
+        (_with("drafters.fast.cost", {"a": 1, "b": 0.01, "concurrency": 90}), "drafters.fast.cost: b is"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_told_where_why_and_what_to_do(text: str, told: str) -> None:
