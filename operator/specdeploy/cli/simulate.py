@@ -1,26 +1,15 @@
 """`specdeploy simulate`: a whole rollout in virtual time; needs no cluster."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-import yaml
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from specdeploy.api.names import BASELINE
-from specdeploy.api.reasons import Outcome
-from specdeploy.cli.rollout_picture import svg
-from specdeploy.cli.show import figure
-from specdeploy.simulation import report
-from specdeploy.simulation.fleet import OPERATOR, ORACLE
-from specdeploy.simulation.reading import read_scenario, shipped
-from specdeploy.simulation.run import Change, Lap, Run, Simulation
-from specdeploy.simulation.scenario import Scenario, duration
+if TYPE_CHECKING:
+    from specdeploy.simulation.run import Run
 
-_COLOURS = {Outcome.PROMOTED: "green", Outcome.RUNNER_UP: "cyan", Outcome.INCONCLUSIVE: "yellow"}
 _PIPED = 140
 _LEAST_SECONDS, _MOST_SECONDS = 600.0, 60 * 86400.0
 
@@ -49,20 +38,29 @@ def simulate(
 
     Without a scenario: the list of those that are shipped.
     """
+    # Imported here: the other commands start fast without it.
+    from specdeploy.cli import rollout_picture, rollout_show  # noqa: PLC0415
+    from specdeploy.simulation import report  # noqa: PLC0415
+
     try:
         if scenario is None:
-            _answer([_listed(name) for name in shipped()], output, _list)
+            listed = _listed()
+            _answer(listed, output, lambda: rollout_show.listing(listed))
             return
         run = _run(scenario, seed, duration)
         if plot is not None:
-            plot.write_text(svg(run))
-        _answer(report.as_dict(run, windows=windows), output, lambda _: _shown(run, windows=windows))
+            plot.write_text(rollout_picture.svg(run), encoding="utf-8")
+        found = report.as_dict(run, windows=windows)
+        _answer(found, output, lambda: rollout_show.whole(run, windows=windows))
     except (ValueError, OSError) as error:
         typer.echo(f"specdeploy: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(1) from None
 
 
-def _run(which: str, seed: int | None, lasting: str | None) -> Run:
+def _run(which: str, seed: int | None, lasting: str | None) -> "Run":
+    from specdeploy.simulation.reading import read_scenario  # noqa: PLC0415
+    from specdeploy.simulation.run import Simulation  # noqa: PLC0415
+
     text, where = _read(which)
     scenario, spec = read_scenario(text, where)
     update: dict[str, Any] = {} if seed is None else {"seed": seed}
@@ -72,6 +70,8 @@ def _run(which: str, seed: int | None, lasting: str | None) -> Run:
 
 
 def _seconds(lasting: str) -> float:
+    from specdeploy.simulation.scenario import duration  # noqa: PLC0415
+
     seconds = float(duration(lasting))
     if not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
         raise ValueError(f"--duration: {lasting} is not between 10m and 60d")
@@ -80,6 +80,8 @@ def _seconds(lasting: str) -> float:
 
 def _read(which: str) -> tuple[str, str]:
     """The scenario's text and what to call it."""
+    from specdeploy.simulation.reading import shipped  # noqa: PLC0415
+
     file = shipped().get(which)
     if file is not None:
         return file.read_text(encoding="utf-8"), f"{which}.yaml"
@@ -92,21 +94,17 @@ def _read(which: str) -> tuple[str, str]:
         raise ValueError(f"{which} is no text; give a YAML file") from None
 
 
-def _listed(name: str) -> dict[str, str]:
-    scenario, _ = read_scenario(shipped()[name].read_text(encoding="utf-8"), f"{name}.yaml")
-    return {"name": name, "description": scenario.description}
+def _listed() -> list[dict[str, str]]:
+    from specdeploy.simulation.reading import read_scenario, shipped  # noqa: PLC0415
+
+    found = (read_scenario(file.read_text(encoding="utf-8"), name)[0] for name, file in shipped().items())
+    return [{"name": scenario.name, "description": scenario.description} for scenario in found]
 
 
-def _list(listed: list[dict[str, str]]) -> RenderableType:
-    table = Table(box=None, header_style="bold")
-    table.add_column("SCENARIO", no_wrap=True)
-    table.add_column("WHAT HAPPENS")
-    for each in listed:
-        table.add_row(each["name"], each["description"])
-    return table
+def _answer(found: Any, output: str, table: Callable[[], Any]) -> None:
+    import yaml  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
 
-
-def _answer(found: Any, output: str, table: Any) -> None:
     if output == "json":
         typer.echo(json.dumps(found, indent=2))
     elif output == "yaml":
@@ -115,116 +113,4 @@ def _answer(found: Any, output: str, table: Any) -> None:
         # What is piped into a file or a pager is not cut to a terminal's width.
         console = Console()
         console.width = max(console.width, 0 if console.is_terminal else _PIPED)
-        console.print(table(found))
-
-
-def _shown(run: Run, *, windows: bool) -> RenderableType:
-    parts: list[RenderableType] = [_title(run.scenario), Text(), _timeline(run)]
-    if windows:
-        parts += [Text(), _windows(run)]
-    return Group(*parts, Text(), *_summary(run))
-
-
-def _title(scenario: Scenario) -> Text:
-    return Text.assemble((scenario.name, "bold"), f"  {scenario.description} (seed {scenario.seed})")
-
-
-def _timeline(run: Run) -> Table:
-    """One line for each change of meaning."""
-    table = Table(box=None, header_style="bold", padding=(0, 1))
-    for column in ("TIME", "SERVING", "PODS READY"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("WHAT", overflow="fold")
-    days = report.many_days(run)
-    for change in run.changes:
-        when, words = report.clock(change.at, days=days), change.text or change.trial
-        table.add_row(when, change.serving, _pods(change), Text(words, _colour(change.text)))
-    return table
-
-
-def _pods(change: Change) -> str:
-    return ", ".join(f"{n} {name}" for name, n in sorted(change.pods.items())) or "none"
-
-
-def _colour(text: str) -> str:
-    word = text.partition(":")[0]
-    if word == "fault":
-        return "magenta"
-    found = next((o for o in Outcome if o.value == word), None)
-    return "" if found is None else _COLOURS.get(found, "red")
-
-
-def _windows(run: Run) -> Table:
-    table = Table(box=None, header_style="bold", padding=(0, 1))
-    for column in ("END", "SERVING", "TRIAL"):
-        table.add_column(column, no_wrap=True)
-    for column in ("REQ/S", "PODS", "WAITING", "BATCH", "TOK/S", "RATIO", "FLEET", "ORACLE"):
-        table.add_column(column, no_wrap=True, justify="right")
-    days = report.many_days(run)
-    for lap in run.laps:
-        table.add_row(*_row(lap, days=days))
-    return table
-
-
-def _row(lap: Lap, *, days: bool) -> tuple[str, ...]:
-    usual = lap.accounts[BASELINE].speed or 1.0
-    compared = report.against_baseline(lap)
-    return (
-        report.clock(lap.end, days=days),
-        lap.serving,
-        lap.trial,
-        f"{lap.rate:.1f}",
-        str(sum(lap.pods.values())),
-        f"{report.waiting(lap.window):.0f}",
-        _number(report.batch(lap.window, BASELINE), "{:.1f}"),
-        _number(report.speed(lap.window, BASELINE), "{:.1f}"),
-        _number(compared[1] if compared else None, "{:.3f}"),
-        f"{lap.accounts[OPERATOR].speed / usual:.3f}",
-        f"{lap.accounts[ORACLE].speed / usual:.3f}",
-    )
-
-
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)
-
-
-def _summary(run: Run) -> list[RenderableType]:
-    found = report.summarise(run)
-    parts: list[RenderableType] = [_verdicts(run), Text()]
-    speeds = Table(box=None, header_style="bold", padding=(0, 1))
-    speeds.add_column("FLEET", no_wrap=True)
-    speeds.add_column("SPEED", no_wrap=True, justify="right")
-    speeds.add_column("decode tokens per request-second, waiting included; no speculation is 1")
-    for name, ratio in sorted(found.speeds.items(), key=lambda each: each[1]):
-        speeds.add_row(_called(name), f"{ratio:.3f}x", "")
-    parts.append(speeds)
-    worst = found.worst_hour
-    text = f"{found.serving} serves at the end. {found.of_oracle:.1%} of the oracle's speed"
-    if worst is not None:
-        when = report.clock(worst.start, days=report.many_days(run))
-        text += f"; worst hour from {when}: {worst.ratio:.3f}x"
-    if found.completed < 0.995:
-        text += f"; {found.completed:.1%} of the tokens of no speculation: clients gave up some requests"
-    if found.refused:
-        text += f"; {found.refused} of {found.requests} requests found no pod"
-    parts += [Text(), Text(f"{text}. {found.windows} windows, {found.passes} passes.")]
-    return parts
-
-
-def _called(name: str) -> str:
-    return {BASELINE: "no speculation", OPERATOR: "SpecDeploy", ORACLE: "oracle (best of each window)"}.get(
-        name, f"{name} always on"
-    )
-
-
-def _verdicts(run: Run) -> RenderableType:
-    if not run.verdicts:
-        return Text("No trial has ended.")
-    table = Table(box=None, header_style="bold", padding=(0, 1))
-    for column in ("DRAFTER", "VERDICT", "REASON", "SPEED", "WINDOWS"):
-        table.add_column(column, no_wrap=True)
-    for v in run.verdicts:
-        colour = _COLOURS.get(v.outcome, "red")
-        measured = figure(v.ratio, v.lower, v.upper)
-        table.add_row(v.drafter, Text(v.outcome.value, colour), v.reason or "", measured, str(v.windows or 0))
-    return table
+        console.print(table())
