@@ -17,10 +17,10 @@ from specdeploy.judge.guards.standing import Standing
 FEWEST_REQUESTS = 10.0
 FEWEST_TOKENS = 1000.0
 
-# The most that one window may multiply the evidence by, as a log: at least 4, 8 and 15 windows to an alarm.
+# The most that one window may multiply the evidence by, as a log: at least 4, 10 and 15 windows to an alarm.
 # Clients and schedulers make bursts of events; the engine's own errors are believed sooner.
 FAULTS_AT_MOST = 2.0
-CLIENTS_AT_MOST = 1.0
+CLIENTS_AT_MOST = 0.8
 BURSTS_AT_MOST = 0.5
 
 
