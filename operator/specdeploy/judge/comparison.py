@@ -23,9 +23,9 @@ __all__ = ["SMALLEST_SD", "Comparison", "Evidence", "Sums"]
 class Evidence(NamedTuple):
     """One window of the trial against another arm, in natural logs.
 
-    `y` is what is averaged, `raw` the ratio of speeds. `load` (ratio of tokens per pod-second) and `batch`
-    (ratio of mean batches) are what `y` had to be moved by; both are 0 where the window was saturated, and
-    tokens per pod-second are themselves `y` and `raw`. `inverse_pods` is 1/pods of both arms added up.
+    `y` is what is averaged, `raw` the ratio of speeds. `batch` is the ratio of mean batches where `y` was
+    moved by a weight of it, else 0; `load` the ratio of tokens per pod-second where it was not, else 0.
+    `inverse_pods` is 1/pods of both arms added up.
     """
 
     y: float

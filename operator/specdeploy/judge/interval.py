@@ -16,9 +16,6 @@ from specdeploy.judge.learned import Learned
 from specdeploy.judge.noise import Sums
 from specdeploy.judge.student import sequential_radius, single_look_radius
 
-SHIFT_ERRORS = 3.0
-SHIFT_WINDOWS = 15
-
 
 class Frozen(NamedTuple):
     """What is fixed when a trial starts, so that a change of the spec cannot spend the error budget twice.
@@ -89,7 +86,7 @@ def estimate_recent(comparison: Comparison, frozen: Frozen, found: Corrections) 
 def fixed_part(comparison: Comparison, frozen: Frozen, found: Corrections) -> float:
     """The part of the half-width, in log units, that stays whatever the number of windows."""
     pods = pod_term(comparison, frozen, found)
-    if not frozen.learned.weighed or not comparison.whole.n:
+    if not comparison.batch:
         return pods
     moved = abs(comparison.batch) / comparison.whole.n
     return math.hypot(pods, _quantile(found, frozen) * frozen.learned.weight_se * moved)
@@ -107,14 +104,12 @@ def pod_term_of(inverse_pods: float, frozen: Frozen, found: Corrections) -> floa
     return _quantile(found, frozen) * found.pod_sd * math.sqrt(inverse_pods)
 
 
-def penalties(comparison: Comparison, frozen: Frozen) -> tuple[float, float]:
+def penalties(comparison: Comparison) -> tuple[float, float]:
     """What unequal load may have given the trial (taken from the lower bound) or taken from it.
 
-    Without a learned weight the effect at equal load lies within twice the load's log ratio of the raw one,
-    on one side.
+    Without a weight the effect at equal load lies within twice the load's log ratio of the raw one, on one
+    side.
     """
-    if frozen.learned.weighed:
-        return 0.0, 0.0
     load = comparison.load / comparison.whole.n
     return 2 * max(0.0, -load), 2 * max(0.0, load)
 
@@ -130,19 +125,9 @@ def losing_band(comparison: Comparison, frozen: Frozen, found: Corrections) -> s
         effective = band.n * independent
         reach = sequential_radius(effective, frozen.alpha) * band.sd / math.sqrt(effective)
         mean = band.mean + found.surplus
-        if mean + reach + fixed + penalties(comparison, frozen)[1] < 0:
+        if mean + reach + fixed + penalties(comparison)[1] < 0:
             return f"{math.exp(mean):.3f}x at batch {name_of(position)} ({band.n} windows)"
     return None
-
-
-def unstable(comparison: Comparison, frozen: Frozen) -> bool:
-    """Do the two halves of the evidence differ by more than 3 standard errors of their difference?"""
-    first, recent = comparison.half, comparison.recent
-    if min(first.n, recent.n) < SHIFT_WINDOWS:
-        return False
-    variance = (first.deviations + recent.deviations) / (first.n + recent.n - 2)
-    inverse = 1 / first.effective(frozen.phi) + 1 / recent.effective(frozen.phi)
-    return abs(recent.mean - first.mean) > SHIFT_ERRORS * math.sqrt(variance * inverse)
 
 
 def _quantile(found: Corrections, frozen: Frozen) -> float:
@@ -157,5 +142,5 @@ def _estimate(
         sums.sd / math.sqrt(effective),
         effective,
         fixed_part(comparison, frozen, found),
-        *penalties(comparison, frozen),
+        *penalties(comparison),
     )

@@ -15,7 +15,7 @@ from specdeploy.judge.balance import Balance
 from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.decide import decide, decide_alarms, decide_deadline
 from specdeploy.judge.disaster import Lane
-from specdeploy.judge.evidence import compare
+from specdeploy.judge.evidence import compare_at
 from specdeploy.judge.guards import warnings as guards_warn
 from specdeploy.judge.guards import watch as watch_guards
 from specdeploy.judge.interval import Frozen
@@ -100,7 +100,7 @@ def _raise_lane(lane: Lane, trial: Arm, baseline: Arm, balance: Balance, frozen:
     """Raw speed, unless the trial got another share of the load: that is not its doing."""
     ratio = trial.log_speed - baseline.log_speed
     if frozen.weight and balance.load.mismatched(frozen.phi):
-        ratio = compare(trial, baseline, frozen.weight).y
+        ratio = compare_at(math.exp(baseline.log_batch), trial, baseline, frozen).y
     return lane.add(ratio, frozen.disaster_sd)
 
 
@@ -147,7 +147,7 @@ def _add_evidence(state: TrialState, watch: Watch, window: Window, reading: Read
         min(batch, state.batch_low) if used else batch,
         max(batch, state.batch_high) if used else batch,
         watch,
-        state.baseline.add(index, compare(trial, baseline, frozen.weight), batch),
+        state.baseline.add(index, compare_at(batch, trial, baseline, frozen), batch),
         _compare_serving(state.serving, reading, frozen, index, batch),
     )
 
@@ -158,7 +158,7 @@ def _compare_serving(
     serving = reading.warm.get(SERVING)
     if serving is None:
         return comparison
-    return comparison.add(index, compare(reading.warm[TRIAL], serving, frozen.weight), batch)
+    return comparison.add(index, compare_at(batch, reading.warm[TRIAL], serving, frozen), batch)
 
 
 def _skip(state: TrialState, index: int, watch: Watch, reason: Reason) -> TrialState:
