@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
 from specdeploy.judge.arm import Arm
@@ -52,10 +53,12 @@ class Spread(NamedTuple):
 
     @property
     def stragglers(self) -> int:
-        """Pods whose speed differs from the arm's by more than 15 % over 10 windows or more."""
-        if self.n < WINDOWS_TO_FLAG:
+        """Pods that are 15 % or more off the median of their arm over 10 windows or more."""
+        totals = [total for total in self.totals if total]
+        if self.n < WINDOWS_TO_FLAG or not totals:
             return 0
-        return sum(abs(total) > STRAGGLING * self.n for total in self.totals)
+        middle = median(totals)
+        return sum(abs(total - middle) > STRAGGLING * self.n for total in totals)
 
     def learned(self, independent: float) -> tuple[float, int]:
         """Sum of squared offsets of the pods from their mean, without the part that the noise of windows
