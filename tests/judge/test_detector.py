@@ -3,6 +3,7 @@
 import math
 import os
 import random
+from collections.abc import Iterable, Iterator
 from statistics import median, quantiles
 
 import pytest
@@ -21,15 +22,27 @@ from tests.judge.windows import noise
 FULL = int(os.environ.get("SPECDEPLOY_RUNS", "0")) >= 1000
 PHI = 0.3
 POD_SD = 0.01
+KAPPA = 1.96 * POD_SD * math.sqrt(2)
 
 
 class Stream:
     """Log ratios of two arms, each with its own AR(1) noise, and a detector that has seen a trial of 30."""
 
-    def __init__(self, rng: random.Random, sd: float = 0.05, phi: float = PHI, pod_sd: float = 0.0) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        sd: float = 0.05,
+        phi: float = PHI,
+        *,
+        pod_sd: float = 0.0,
+        kappa: float | None = None,
+    ) -> None:
+        """Two pods with offsets of `pod_sd`, and kappa as large as that asks for unless it is given."""
+        self._rng = rng
         self._one, self._other = noise(rng, sd, phi), noise(rng, sd, phi)
 
-        self._offset = rng.gauss(0, pod_sd * math.sqrt(2)) + 1.96 * pod_sd * math.sqrt(2)
+        kappa = 1.96 * pod_sd * math.sqrt(2) if kappa is None else kappa
+        self._offset = rng.gauss(0, pod_sd * math.sqrt(2)) + kappa
         known, last = Sums(), None
         for _ in range(30):
             value = next(self._one) - next(self._other)
@@ -37,11 +50,14 @@ class Stream:
         self.detector = Detector(known_noise(known, PHI))
         self.windows = 0
 
-    def alarm_within(self, ratio: float, windows: int) -> int | None:
-        """Windows at `ratio` until the alarm; None if there is none."""
+    def alarm_within(self, ratio: float, windows: int, straggling: float = 0.0) -> int | None:
+        """Windows at `ratio` until the alarm, None if there is none; a share of them may run at 0.6x."""
         level, detector = math.log(ratio) + self._offset, self.detector
         for number in range(1, windows + 1):
-            detector = detector.add(self.windows, level + next(self._one) - next(self._other))
+            value = level + next(self._one) - next(self._other)
+            if straggling and self._rng.random() < straggling:
+                value += math.log(0.6)
+            detector = detector.add(self.windows, value)
             self.windows += 1
             if detector.alarmed:
                 return number
@@ -49,18 +65,11 @@ class Stream:
         return None
 
 
-def delays(
-    ratio: float, runs: int, *, sd: float = 0.05, phi: float = PHI, pod_sd: float = 0.0
-) -> tuple[list[int], float]:
-    """Windows to the alarm after a change from 1.3 to `ratio`, and what was foretold, at the median."""
-    rng, found, foretold = random.Random(2), [], []
-    for _ in range(runs):
-        stream = Stream(rng, sd, phi, pod_sd)
+def delays(ratio: float, streams: Iterable[Stream]) -> Iterator[int]:
+    """Windows to the alarm after a change from 1.3 to `ratio`."""
+    for stream in streams:
         assert stream.alarm_within(1.3, 150) is None
-        value = math.log(ratio) + 1.96 * pod_sd * math.sqrt(2)
-        foretold.append(windows_to_alarm(value, stream.detector.noise.variance))
-        found.append(stream.alarm_within(ratio, 3000) or 3000)
-    return found, median(foretold)
+        yield stream.alarm_within(ratio, 3000) or 3000
 
 
 def quiet(variance: float = 0.01) -> Noise:
@@ -79,11 +88,11 @@ def test_the_evidence_of_a_window_is_its_likelihood_ratio() -> None:
 
 
 @pytest.mark.parametrize("value", [-1.0, -1e6, -1e300])
-def test_one_window_never_decides_and_two_that_are_far_slower_do(value: float) -> None:
-    one = Detector(quiet()).add(0, value)
-    assert not one.alarmed
-    assert max(one.logs) == pytest.approx(math.log1p(math.exp(LARGEST_STEP)))
-    assert one.add(1, value).alarmed
+def test_two_windows_never_decide_and_three_that_are_far_slower_do(value: float) -> None:
+    two = Detector(quiet()).add(0, value).add(1, value)
+    assert not two.alarmed
+    assert two.add(2, value).alarmed
+    assert max(Detector(quiet()).add(0, value).logs) == pytest.approx(math.log1p(math.exp(LARGEST_STEP)))
 
 
 def test_evidence_is_forgotten_by_good_windows_and_never_below_nothing() -> None:
@@ -135,6 +144,16 @@ def test_what_is_five_per_cent_faster_serves_for_ten_thousand_windows_without_an
 
 
 @pytest.mark.slow
+def test_one_or_two_windows_of_a_stumbling_pod_are_no_loss() -> None:
+    rng, runs = random.Random(4), 400 if FULL else 15
+    alarms = sum(
+        Stream(rng, pod_sd=POD_SD).alarm_within(1.2, 10_000, straggling=0.03) is not None for _ in range(runs)
+    )
+    # Three in a row, which do raise it, come by chance in a quarter of so many windows.
+    assert alarms / runs <= 0.24 + 3 * math.sqrt(0.24 * 0.76 / runs)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("sd", "phi"), [(0.05, 0.3), (0.05, 0.6), (0.10, 0.3)])
 def test_what_is_no_faster_lives_longer_than_ten_thousand_windows_on_average(sd: float, phi: float) -> None:
     rng, runs = random.Random(3), 400 if FULL else 20
@@ -149,26 +168,31 @@ def test_what_is_no_faster_lives_longer_than_ten_thousand_windows_on_average(sd:
     [(0.95, 0.0, 100), (0.90, 0.0, 25), (0.44, 0.0, 3), (0.90, POD_SD, 50), (0.44, POD_SD, 3)],
 )
 def test_a_loss_is_found(ratio: float, pod_sd: float, most: int) -> None:
-    found, _ = delays(ratio, 1000 if FULL else 100, pod_sd=pod_sd)
-    assert median(found) <= most
+    rng, runs = random.Random(2), 1000 if FULL else 100
+    assert median(delays(ratio, (Stream(rng, pod_sd=pod_sd) for _ in range(runs)))) <= most
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("ratio", "sd", "phi", "pod_sd"),
+    ("ratio", "sd", "phi", "kappa"),
     [
         (0.90, 0.05, 0.3, 0.0),
-        (0.90, 0.05, 0.3, POD_SD),
+        (0.90, 0.05, 0.3, KAPPA),
         (0.90, 0.05, 0.6, 0.0),
         (0.90, 0.10, 0.3, 0.0),
-        (0.90, 0.02, 0.3, POD_SD),
+        (0.90, 0.02, 0.3, KAPPA),
         (0.80, 0.05, 0.3, 0.0),
     ],
 )
 def test_the_windows_a_loss_takes_are_foretold_within_a_factor_of_one_and_a_half(
-    ratio: float, sd: float, phi: float, pod_sd: float
+    ratio: float, sd: float, phi: float, kappa: float
 ) -> None:
-    found, foretold = delays(ratio, 1000 if FULL else 150, sd=sd, phi=phi, pod_sd=pod_sd)
+    rng, runs = random.Random(2), 1000 if FULL else 150
+    streams = [Stream(rng, sd, phi, kappa=kappa) for _ in range(runs)]
+    found = list(delays(ratio, streams))
+    foretold = median(
+        windows_to_alarm(math.log(ratio) + kappa, stream.detector.noise.variance) for stream in streams
+    )
     assert 1 / 1.5 <= foretold / quantiles(found, n=10)[-1] <= 1.5
 
 
@@ -177,5 +201,5 @@ def test_a_loss_too_small_to_be_found_is_foretold_as_never(value: float) -> None
     assert windows_to_alarm(value, 0.01) == 10_000
 
 
-def test_a_disaster_is_foretold_as_three_windows_at_most() -> None:
-    assert windows_to_alarm(math.log(0.44), 0.005) in (2, 3)
+def test_a_disaster_is_foretold_as_a_few_windows() -> None:
+    assert windows_to_alarm(math.log(0.44), 0.005) in (3, 4)

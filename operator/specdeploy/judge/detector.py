@@ -16,7 +16,7 @@ ALARM = 10_000.0
 """Mean of R at which the alarm goes off: at a ratio of exactly 1 as many windows, or more, lie between false
 alarms, on average."""
 LOSSES = (0.05, 0.10, 0.30)
-LARGEST_STEP = 0.6 * math.log(ALARM)
+LARGEST_STEP = 0.4 * math.log(ALARM)
 LARGEST_LOG = 50.0
 HALF_LIFE = 240.0
 KEEP = 0.5 ** (1 / HALF_LIFE)
@@ -114,7 +114,7 @@ class Detector(NamedTuple):
 
 def _step(log: float, loss: float, value: float, variance: float) -> float:
     """R <- (1 + R) exp(step): the step is the log likelihood ratio of "slower by `loss`" to "as fast", capped
-    so that one window alone never decides."""
+    so that no two windows alone decide: pods stumble now and then, and what serves may do so for weeks."""
     step = -loss * (value + loss / 2) / variance
     return math.log1p(math.exp(min(log + min(step, LARGEST_STEP), LARGEST_LOG)))
 
