@@ -111,11 +111,10 @@ def guard(state: GuardState, window: Window, settings: Settings) -> tuple[GuardS
 
 
 def start_check(state: GuardState) -> GuardState:
-    """Begins a re-check: its interval is made of its own windows, and so are the means of the guards beside
-    speed; the detector goes on."""
+    """Begins a re-check: its interval is made of its own windows, all else goes on."""
     drift = state.drift
     fresh = drift._replace(acceptance=drift.acceptance.checked(), speed=drift.speed.checked())
-    return state._replace(stretch=Stretch(), drift=fresh, guards=Guards())
+    return state._replace(stretch=Stretch(), drift=fresh)
 
 
 def check_outcome(state: GuardState, deadline_windows: int) -> CheckOutcome | None:
