@@ -16,6 +16,7 @@ from specdeploy.nodes import Nodes
 from specdeploy.observe import belongs, controller, deployment, owner_words, pods, strayed_labels
 from specdeploy.rollout import Deployment, Observation, Pod
 from specdeploy.rollout.evidence import compares_serving
+from specdeploy.rollout.quiet import Kept, overlaid
 from specdeploy.rollout.scene import scene, staged
 
 Key = tuple[str, str]
@@ -37,7 +38,8 @@ class Memory:
 
     `refused`: template -> the API server's words. `conflicts`: names of ours that others hold, with who.
     `unreadable`: pod name -> why its counters could not be read in the last window. `troubles`: what was
-    logged of that window.
+    logged of that window. `kept`: quiet parts of the status that are not stored yet; `written`: when the
+    status was last written, or first looked at (seconds since the epoch).
     """
 
     refused: dict[str, str] = field(default_factory=dict)
@@ -45,15 +47,18 @@ class Memory:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     troubles: Mapping[str, str] = field(default_factory=dict)
     pruned: Pruned | None = None
+    kept: Kept | None = None
+    written: float | None = None
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """One pass's input: the object as read, its status as far as it could be read, what was seen, the live
-    Service and budget (None if there are none), the window that has just ended, why pods were not read, and
-    our Deployments with edited labels."""
+    """One pass's input: the object as read, its status as far as it could be read (`stored`) and with what is
+    known since (`status`), what was seen, the live Service and budget (None if there are none), the window
+    that has just ended, why pods were not read, and our Deployments with edited labels."""
 
     raw: Object
+    stored: Status
     status: Status
     seen: Observation
     service: Object | None
@@ -93,7 +98,8 @@ class Gatherer:
         namespace, name, uid = meta["namespace"], meta["name"], meta["uid"]
         selector = f"{LABEL_NAME}={name}"
         reading = read_spec(raw.get("spec"))
-        status, lost = read_status(raw.get("status"))
+        stored, lost = read_status(raw.get("status"))
+        status = overlaid(stored, memory.kept)
         raw_deployments = await self._cluster.list_all(DEPLOYMENTS, namespace, selector)
         deployments = tuple(deployment(d, uid) for d in raw_deployments)
         raw_pods = await self._cluster.list_all(PODS, namespace, selector)
@@ -131,7 +137,7 @@ class Gatherer:
         )
         failures = tuple(measured.failures.values()) if measured else ()
         strays = tuple(d for d in raw_deployments if belongs(d, uid) and strayed_labels(d))
-        return Gathered(raw, status, seen, service, budget, window, failures, strays)
+        return Gathered(raw, stored, status, seen, service, budget, window, failures, strays)
 
     async def _maybe(self, kind: Kind, namespace: str, name: str) -> Object | None:
         try:
@@ -196,11 +202,10 @@ def arms_of(status: Status) -> dict[str, str]:
 
 
 def _compared(seen: Observation, status: Status) -> tuple[str, ...]:
-    """The arms that the judge compares; none while there is no trial to judge."""
-    if staged(status) is None:
-        return ()
+    """The arms that judge and guard compare; none while only the baseline serves."""
     serving = (judge.SERVING,) if compares_serving(scene(seen, status), status) else ()
-    return (judge.BASELINE, judge.TRIAL, *serving)
+    trial = (judge.TRIAL,) if staged(status) is not None else ()
+    return (judge.BASELINE, *trial, *serving) if trial or serving else ()
 
 
 def _ips(raw_pods: list[Object]) -> dict[str, str]:

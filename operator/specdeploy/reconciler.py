@@ -9,11 +9,10 @@ from dataclasses import replace
 from specdeploy.apply import Applied, Applier
 from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, NotFound, Object
 from specdeploy.gather import Gathered, Gatherer, Key, Memory
-from specdeploy.judge import Use, assess
 from specdeploy.metrics.windows import WindowBook
 from specdeploy.rollout import Step, advance, plan
-from specdeploy.rollout.evidence import settings_of
-from specdeploy.rollout.scene import ON_STAGE, scene
+from specdeploy.rollout.scene import scene
+from specdeploy.rollout.watch import too_short
 from specdeploy.slots import TrialSlots, holds_pod
 from specdeploy.storing import StatusWriter, Stored
 from specdeploy.telemetry import Telemetry
@@ -94,11 +93,9 @@ class Reconciler:
         when it is whole, after ten minutes at the latest: so few requests tell them nothing before. One in
         which an arm holds requests and gives no token never grows."""
         measured, spec = found.measured, found.seen.reading.spec
-        trial = found.status.trial
-        if measured is None or spec is None or trial is None or trial.state not in ON_STAGE:
+        if measured is None or spec is None:
             return found
-        settings = settings_of(scene(found.seen, found.status), found.status, spec)
-        if assess(measured.window, settings).use is not Use.EXTEND:
+        if not too_short(scene(found.seen, found.status), found.status, spec, measured.window):
             return found
         self._book.extend(found.seen.uid, measured.window.index)
         return found.extended()

@@ -14,6 +14,8 @@ from specdeploy.api.reasons import Condition
 from specdeploy.api.status import Status
 from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, Object
 from specdeploy.gather import Gathered, Memory, Pruned
+from specdeploy.rollout import quiet
+from specdeploy.rollout.quiet import Kept
 from specdeploy.telemetry import Telemetry
 
 RETRY_SECONDS = 600.0
@@ -36,9 +38,13 @@ class StatusWriter:
         self._telemetry = telemetry
 
     async def store(self, found: Gathered, status: Status, memory: Memory) -> Stored:
-        """PUT the status if it changed. Raises Conflict if the object is not the one that was read."""
+        """PUT the status if it changed; quiet parts alone are kept in memory for a while. Raises Conflict if
+        the object is not the one that was read."""
         wire = status.wire()
         if wire == (found.raw.get("status") or {}):
+            return Stored(status, decided=True)
+        if _may_wait(found, status, memory):
+            memory.kept = Kept(found.stored, status)
             return Stored(status, decided=True)
         known = memory.pruned
         if known is not None and known.meaning == meaning(wire) and found.seen.now < known.until:
@@ -47,12 +53,26 @@ class StatusWriter:
             SPEC_DEPLOYMENTS, found.seen.namespace, found.seen.name, {**found.raw, "status": wire}
         )
         self._telemetry.status_writes.inc()
+        memory.kept, memory.written = None, found.seen.now
         kept = answer.get("status") or {}
         lost = sorted(set(dropped(wire, kept)))
         memory.pruned = (
             Pruned(_sentence(lost), meaning(wire), found.seen.now + RETRY_SECONDS) if lost else None
         )
         return Stored(read_status(kept)[0] if lost else status, decided=True)
+
+
+def _may_wait(found: Gathered, status: Status, memory: Memory) -> bool:
+    """Whether nothing but quiet parts has changed, and the last writing was a short while ago. A process that
+    has just started waits, too: or all objects would be written at once."""
+    if memory.written is None:
+        memory.written = found.seen.now
+    read_whole = found.stored.wire() == (found.raw.get("status") or {})
+    return (
+        read_whole
+        and found.seen.now - memory.written < quiet.SECONDS
+        and quiet.loud(status) == quiet.loud(found.stored)
+    )
 
 
 def meaning(wire: Object) -> object:

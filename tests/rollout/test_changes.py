@@ -426,7 +426,7 @@ def test_while_the_spec_is_wrong_nothing_moves_but_replicas_are_honoured(
 
 @pytest.mark.parametrize("wrong", WRONG, ids=["owned-flag", "unreadable"])
 @pytest.mark.parametrize(
-    ("speed", "outcome"), [(1.0, "Inconclusive"), (1.5, "RunnerUp")], ids=["undecided", "proven"]
+    ("speed", "outcome"), [(1.0, "Inconclusive"), (1.8, "RunnerUp")], ids=["undecided", "proven"]
 )
 def test_the_total_deadline_acts_while_the_spec_is_wrong_and_what_is_proven_counts(
     wrong: Callable[[World], object], speed: float, outcome: str

@@ -176,7 +176,7 @@ def test_ready_does_not_depend_on_a_trial_at_any_moment_of_a_rollout(borrowed: i
     world = fresh(EAGLE, DFLASH, MTP, replicas=8, trial={"replicas": borrowed}).run(40)
     world.engines["mtp"] = Engine(speed=0.4)
     reasons = set()
-    for _ in range(250):
+    for _ in range(450):
         world.step()
         reasons.add(world.reason(Kind.READY))
     assert reasons == {"Serving"}
@@ -191,12 +191,15 @@ def test_ready_does_not_depend_on_a_trial_at_any_moment_of_a_rollout(borrowed: i
         (lambda: on_trial("Starting"), "eagle is given a borrowed pod; its engine starts."),
         (lambda: on_trial("WarmingUp"), "its speed counts from 2027-01-15T08:"),
         (lambda: on_trial("Measuring").run(150), "promoted from window 30 on if proven, undecided at most "),
-        (lambda: on_trial("Promoting"), "eagle takes over, pod by pod."),
+        (
+            lambda: on_trial("Promoting"),
+            "takes over in steps: 2 of 3 serving pods now; they move one by one.",
+        ),
         (
             lambda: stuck_promotion(quota=QUOTA),
-            "eagle takes over, pod by pod. Held up: pods of Deployment gemma-eagle-",
+            "they move one by one. Held up: pods of Deployment gemma-eagle-",
         ),
-        (stuck_promotion, "eagle takes over, pod by pod. Held up: pod gemma-eagle-"),
+        (stuck_promotion, "they move one by one. Held up: pod gemma-eagle-"),
         (lost, "No trial: eagle is tried again at 2027-01-15T08:"),
         (lambda: fresh(replicas=1).run(60), "a trial needs 2 replicas (there are 1); scale up."),
         (lambda: served().change(engine=7).run(10), "InvalidSpec: spec.engine"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from specdeploy.api.findings import read_status
 from specdeploy.rollout import Exit, Plan, advance, plan
+from specdeploy.rollout.quiet import loud
 from tests.rollout.scenes import DFLASH, EAGLE, MTP, SLOW, fresh, on_trial, served
 from tests.rollout.world import Engine, World
 
@@ -71,14 +72,15 @@ def test_killed_in_every_other_pass_it_comes_to_the_same_end(kind: str) -> None:
 
 @pytest.mark.parametrize("state", ["Starting", "WarmingUp", "Measuring", "Promoting"])
 def test_only_status_is_remembered_and_evidence_survives_bit_for_bit(state: str) -> None:
-    """Decided from the objects in memory and from their JSON, the next ten passes are the same."""
+    """Decided from the objects in memory and from their JSON, the next ten passes are the same, but for the
+    quiet parts, which are stored later."""
     world = on_trial(state)
     memory = world.typed
     for _ in range(10):
         seen = world.peek()
         from_memory = advance(seen, memory)
         from_status = advance(seen, read_status(world.status)[0])
-        assert from_memory.status.wire() == from_status.status.wire()
+        assert loud(from_memory.status) == loud(from_status.status)
         memory = from_memory.status
         world.step()
 
@@ -151,13 +153,32 @@ def test_a_quiet_object_has_the_same_status_until_the_next_check(make: Callable[
     assert plan(seen, world.typed) == Plan(available=plan(seen, world.typed).available)
 
 
-def test_a_settled_object_is_not_written_for_a_day() -> None:
-    world = served()
+def test_a_settled_object_without_traffic_is_not_written_for_a_day() -> None:
+    world = fresh().change(drafters=[]).settle()
+    world.traffic = False
     world.tick = 600
     world.run(600)
     before = world.writes
     world.run(86400)
     assert world.writes == before
+
+
+def test_under_traffic_a_settled_object_is_written_four_times_an_hour_and_only_its_quiet_parts() -> None:
+    world = served()
+    world.tick = 60
+    before, stored = world.writes, world.typed
+    world.run(4 * 3600)
+    assert loud(world.typed) == loud(stored)
+    assert world.typed != stored
+    assert 12 <= world.writes - before <= 16
+
+
+def test_what_somebody_else_has_stored_is_not_covered_by_what_is_remembered() -> None:
+    world = served().run(100)
+    assert world.kept is not None
+    assert world.known != world.typed
+    world.status = {**world.status, "baseline": {**world.status["baseline"], "trials": 7}}
+    assert world.known == world.typed
 
 
 # -- no clock is missed ---------------------------------------------------------------------------------
@@ -303,7 +324,7 @@ def test_through_whole_rollouts_at_most_one_pod_is_missing_and_never_one_too_man
         assert any(p.template != on_trial for p in ready)
 
     world.watch = whole
-    world.run(1500, World.idle)
+    world.run(4000, World.idle)
     # With two replicas there is no room for a trial beside a serving drafter and its baseline.
     assert world.serving() == ("dflash" if replicas > 2 else "eagle")
     world.change(drafters=[]).run(20).settle()

@@ -6,6 +6,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,113 @@ def paused() -> World:
     return world.change(paused=False).run(20).settle()
 
 
+def steady(*, replicas: int = 4, **more: Any) -> World:
+    """One drafter, engines with little noise; a short soak, probation and time between re-checks."""
+    baseline = {"probationSeconds": 600, "recheckSeconds": 3600, **more.pop("baseline", {})}
+    world = World(
+        spec(DFLASH, replicas=replicas, baseline=baseline, **more), {"dflash": Engine(speed=1.8)}, tick=10.0
+    )
+    world.noise = 0.02
+    return world
+
+
+def serving_since_long(**more: Any) -> World:
+    """Promoted, its probation over."""
+    world = steady(**more).settle()
+    return world.run(20000, lambda w: w.next_recheck is not None).run(60)
+
+
+def promoted_in_steps() -> World:
+    return steady(replicas=8).settle()
+
+
+def slower_while_promoting() -> World:
+    world = steady(replicas=8).run(2000, lambda w: w.replicas().get("dflash") == 4)
+    world.run(100)
+    world.note("dflash becomes slower than the baseline")
+    world.engines["dflash"].speed = 0.85
+    return world.run(60).settle()
+
+
+def decays_while_it_serves() -> World:
+    world = steady(replicas=8).settle()
+    world.note("dflash becomes slower than the baseline")
+    world.engines["dflash"].speed = 0.9
+    return world.run(2000, lambda w: w.serving() == "baseline").settle()
+
+
+def falls_back_to_the_runner_up_when_the_guard_alarms() -> World:
+    world = steady(replicas=8).change(drafters=[DFLASH, EAGLE])
+    world.engines["eagle"] = Engine(speed=1.4)
+    world.settle()
+    world.note("dflash becomes slower than the baseline")
+    world.engines["dflash"].speed = 0.8
+    return world.run(2000, lambda w: w.serving() == "eagle").settle()
+
+
+def rechecked_and_kept() -> World:
+    world = serving_since_long()
+    return world.run(4000, World.checking).run(2000, lambda w: not w.checking()).run(60)
+
+
+def rechecked_and_slower() -> World:
+    world = serving_since_long()
+    world.note("dflash becomes slower than the baseline, and nothing runs beside it")
+    world.engines["dflash"].speed = 0.85
+    return world.run(4000, World.checking).run(2000, lambda w: w.serving() == "baseline").settle()
+
+
+def rechecked_and_undecided() -> World:
+    world = serving_since_long(trial={"deadlineSeconds": 400})
+    world.note("dflash becomes as fast as the baseline")
+    world.engines["dflash"].speed = 1.0
+    return world.run(4000, World.checking).run(2000, lambda w: not w.checking()).run(60)
+
+
+def recheck_waits_for_the_end_of_a_pause() -> World:
+    world = serving_since_long()
+    world.note("spec.paused: true")
+    world.change(paused=True).run(4000)
+    world.note(f"{world.typed.message}")
+    world.note("spec.paused: false")
+    return world.change(paused=False).run(30, World.checking)
+
+
+def proven_at_night_it_waits_for_the_day_at_half_of_the_pods() -> World:
+    world = steady(replicas=8, paused=True)
+    world.load = 4.0
+    world.run(1200)
+    world.note("the night begins, and the trial with it")
+    world.load = 1.0
+    world.change(paused=False).run(4000, lambda w: w.replicas().get("dflash") == 4).run(900)
+    world.note(f"{world.typed.message}")
+    world.note("the day begins")
+    world.load = 4.0
+    return world.run(60).settle()
+
+
+def no_traffic_during_the_soak() -> World:
+    world = steady(replicas=4).run(
+        2000, lambda w: "Promoting 5/" in str(w.typed.trial and w.typed.trial.summary)
+    )
+    world.note("traffic ends")
+    world.traffic = False
+    world.run(1800)
+    world.note(f"{world.typed.message}")
+    world.note("traffic is back")
+    world.traffic = True
+    return world.run(60).settle()
+
+
+def paused_while_promoting() -> World:
+    world = steady(replicas=8).run(2000, lambda w: w.replicas().get("dflash") == 2)
+    world.note("spec.paused: true")
+    world.change(paused=True).run(1000)
+    world.note(f"{world.typed.message}")
+    world.note("spec.paused: false")
+    return world.change(paused=False).run(60).settle()
+
+
 STORIES: tuple[Callable[[], World], ...] = (
     promoted,
     disaster,
@@ -117,6 +225,17 @@ STORIES: tuple[Callable[[], World], ...] = (
     aborted_and_retried,
     undecided_without_traffic,
     paused,
+    promoted_in_steps,
+    slower_while_promoting,
+    decays_while_it_serves,
+    falls_back_to_the_runner_up_when_the_guard_alarms,
+    rechecked_and_kept,
+    rechecked_and_slower,
+    rechecked_and_undecided,
+    recheck_waits_for_the_end_of_a_pause,
+    proven_at_night_it_waits_for_the_day_at_half_of_the_pods,
+    no_traffic_during_the_soak,
+    paused_while_promoting,
 )
 
 

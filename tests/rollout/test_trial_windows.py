@@ -122,7 +122,7 @@ def test_fields_of_a_newer_schema_are_told_once_for_each_generation() -> None:
     again = advance(world.observe(), first.status)
     told = [event.message for event in first.events if event.reason == "UnknownFields"]
     assert len(told) == 1
-    assert told[0].startswith("spec.promotion: ")
+    assert told[0].startswith("spec.promotion.mode: ")
     assert "UnknownFields" not in [event.reason for event in again.events]
 
 

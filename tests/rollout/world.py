@@ -15,12 +15,13 @@ from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.status import Condition, Status, instant
 from specdeploy.gather import arms_of
 from specdeploy.judge import PodWindow, Window
-from specdeploy.rollout import Deployment, Exit, Observation, Plan, Pod, Step, advance, plan
+from specdeploy.rollout import Deployment, Exit, Observation, Plan, Pod, Step, advance, plan, quiet
+from specdeploy.rollout.quiet import Kept, overlaid
 
 START = 1_800_000_000.0
 IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
 FREE_MEMORY = "ValueError: Free memory on device cuda:0 (11.6/192.0 GiB) on startup is less than desired"
-_MEASURING = re.compile(r"Measuring (\d+)(/\d+)?")
+_WINDOWS = re.compile(r"(Measuring|Promoting) (\d+)(/\d+)?")
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Engine:
 
     `speed`: relative to the baseline. `crash`: how each of its engines ends once it is loaded. `refusals`:
     how often a new pod's engine refuses its GPU before it takes it. `silent`: holds requests, gives no token.
-    `never_created`: its container does not even start.
+    `never_created`: its container does not even start. `acceptance`: share of draft tokens accepted.
     """
 
     speed: float = 1.0
@@ -39,6 +40,7 @@ class Engine:
     never_ready: bool = False
     never_created: bool = False
     silent: bool = False
+    acceptance: float | None = None
 
 
 @dataclass
@@ -67,7 +69,11 @@ class LiveDeployment:
 
 @dataclass
 class World:
-    """One SpecDeployment and its children. `step` runs one pass and lets the cluster follow."""
+    """One SpecDeployment and its children. `step` runs one pass and lets the cluster follow.
+
+    `load`: requests on each pod, relative to a mean batch of 1.7. `kept` and `written`: as the operator
+    remembers quiet parts of the status; forgotten when it dies.
+    """
 
     spec: dict[str, Any]
     engines: dict[str, Engine] = field(default_factory=dict)
@@ -77,6 +83,7 @@ class World:
     gpus: int = 1000
     windows: bool = True
     traffic: bool = True
+    load: float = 1.0
     slot_free: bool = True
     now: float = START
     image: str = IMAGE
@@ -97,6 +104,8 @@ class World:
     watch: Callable[["World"], None] | None = None
     next_check: float | None = None
     died: str = ""
+    kept: Kept | None = None
+    written: float = START
     _serial: int = 0
     _window: int = -1
     _line: str = ""
@@ -110,7 +119,7 @@ class World:
     # -- what a pass sees ---------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        status, lost = self._stored()
+        status, lost = self.known, self._stored()[1]
         return Observation(
             now=self.now,
             name="gemma",
@@ -232,7 +241,7 @@ class World:
     def _pod_window(self, pod: LivePod, index: int, age: float) -> PodWindow:
         engine = self.engine(pod.drafter)
         luck = random.Random(f"{pod.uid} {index}").gauss(0, self.noise)
-        tokens, requests = 100.0 * self.window_seconds, 20.0
+        tokens, requests = 100.0 * self.window_seconds * self.load, 20.0 * self.load
         return PodWindow(
             pod=pod.uid,
             seconds=self.window_seconds,
@@ -243,6 +252,8 @@ class World:
             requests_waiting=0.0,
             finished_since_ready=1000.0,
             ready_seconds=age,
+            draft_tokens=None if engine.acceptance is None else 1000.0,
+            accepted_tokens=None if engine.acceptance is None else 1000.0 * engine.acceptance * (1 + luck),
         )
 
     # -- one pass -----------------------------------------------------------------------------------
@@ -250,15 +261,26 @@ class World:
     def decide(self) -> tuple[Observation, Step]:
         """Observe and decide, as the operator does, and store the status."""
         seen = self.observe()
-        step = advance(seen, self.typed)
-        wire = step.status.wire()
-        self.writes += wire != self.status
+        step = advance(seen, self.known)
+        self._store(step.status)
         self.passes += 1
-        self.status, self.next_check = wire, step.next_check
+        self.next_check = step.next_check
         for event in step.events:
             self.events.append(f"{event.type}/{event.reason}: {event.message}")
             self._say(f"  {self.events[-1]}")
         return seen, step
+
+    def _store(self, status: Status) -> None:
+        """As the operator does: quiet parts alone are kept in memory for a while."""
+        stored, wire = self.typed, status.wire()
+        if wire == self.status:
+            return
+        fresh = self.now - self.written < quiet.SECONDS
+        if fresh and quiet.loud(status) == quiet.loud(stored) and stored.wire() == self.status:
+            self.kept = Kept(stored, status)
+            return
+        self.status, self.kept, self.written = wire, None, self.now
+        self.writes += 1
 
     def step(self, *, dies: str = "") -> None:
         """One pass of the operator, then the cluster follows for one tick. `dies`: "before" its writes to
@@ -266,7 +288,9 @@ class World:
         seen, _ = self.decide()
         self.died = dies
         if dies != "before":
-            self._apply(plan(seen, self.typed), whole=dies != "between")
+            self._apply(plan(seen, self.known), whole=dies != "between")
+        if dies:
+            self.kept, self.written = None, self.now
         self._show()
         self.follow()
 
@@ -386,7 +410,7 @@ class World:
                 pods or "no pods",
             ]
         )
-        tens = _MEASURING.sub(lambda found: f"Measuring {int(found[1]) // 10}", line)
+        tens = _WINDOWS.sub(lambda found: f"{found[1]} {int(found[2]) // 10}", line)
         if tens != self._line:
             self._line = tens
             self._say(line)
@@ -394,6 +418,11 @@ class World:
     @property
     def typed(self) -> Status:
         return self._stored()[0]
+
+    @property
+    def known(self) -> Status:
+        """The stored status, with what the operator remembers since."""
+        return overlaid(self.typed, self.kept)
 
     def _stored(self) -> tuple[Status, tuple[str, ...]]:
         """What can be read of the stored status, as after a restart; and what can't."""
@@ -425,6 +454,14 @@ class World:
             if d.replicas:
                 counts[d.drafter] = counts.get(d.drafter, 0) + d.replicas
         return counts
+
+    def checking(self) -> bool:
+        """Whether a re-check of what serves runs."""
+        return self.typed.baseline is not None and self.typed.baseline.check is not None
+
+    @property
+    def next_recheck(self) -> str | None:
+        return self.typed.baseline.next_check_time if self.typed.baseline else None
 
     def idle(self) -> bool:
         settled = self.typed.condition(Kind.PROGRESSING)

@@ -39,7 +39,11 @@ def drafter(name: str) -> dict[str, Any]:
 def spec(*names: str, replicas: int = 4, **more: Any) -> dict[str, Any]:
     trial = {"windowSeconds": WINDOW, "warmupSeconds": 20, "deadlineSeconds": 1200, **more.pop("trial", {})}
     drafters = [drafter(name) for name in names]
-    return {"model": "org/target", "replicas": replicas, "drafters": drafters, "trial": trial, **more}
+    promotion = more.pop("promotion", {"steps": [100]})
+    return {
+        "model": "org/target", "replicas": replicas, "drafters": drafters, "trial": trial,
+        "promotion": promotion, **more,
+    }  # fmt: skip
 
 
 @dataclass

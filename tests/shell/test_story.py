@@ -31,7 +31,7 @@ async def test_one_that_wins_is_promoted_and_one_that_is_a_disaster_is_taken_awa
     assert stage.replicas() == {"baseline": 1, "fast": 3}
     assert stage.condition("Ready")[:2] == ("True", "Serving")
     assert stage.reasons() == [
-        "NowServing", "TrialStarted", "TrialReady", "Promoted", "PromotionComplete",
+        "NowServing", "TrialStarted", "TrialReady", "Promoted", "PromotionStep", "PromotionComplete",
         "TrialStarted", "TrialReady", "Disaster",
     ]  # fmt: skip
     ratio = next(v.ratio for v in stage.status.verdicts or [] if v.drafter == "fast")

@@ -17,6 +17,7 @@ Ratio = Annotated[str, Field(max_length=16, pattern=r"^[0-9]+\.[0-9]{3}$")]
 Hash = Annotated[str, Field(max_length=32)]
 Word = Annotated[str, Field(max_length=64)]
 Sentence = Annotated[str, Field(max_length=1024)]
+Packed = Annotated[str, Field(max_length=2048)]
 
 # All drafters that a spec can list, and some that it lists no more.
 MAX_VERDICTS = 36
@@ -53,7 +54,8 @@ class Condition(Model):
     """One observation, as in meta/v1. All of them are set at first sight."""
 
     type: Word = Field(
-        description="What is observed: Ready, Available, Progressing, Trialing or MetricsAvailable."
+        description="What is observed: Ready, Available, Progressing, Trialing, Protected or "
+        "MetricsAvailable."
     )
     status: Literal["True", "False", "Unknown"] = Field(
         description="Whether it is so: True, False or Unknown."
@@ -100,6 +102,22 @@ class Serving(Model):
     finding: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="Why it could not start a trial as written; it serves on with its verdict."
     )
+    compared_time: Instant | None = Field(
+        None,
+        description="When a window of it could last be compared with the baseline's. Written like guard.",
+    )
+    guard: Packed | None = Field(
+        None,
+        description="State of the guard that watches it, with its version; for the operator only. Written "
+        "with other changes, else every 15 minutes at most.",
+    )
+
+
+class Recheck(Model):
+    """A re-check of what serves: baseline pods are borrowed for it."""
+
+    start_time: Instant = Field(description="When a pod was borrowed for it.")
+    reason: Annotated[str, Field(max_length=300)] = Field(description="Why now: it was due, or what drifted.")
 
 
 class BaselineStatus(Model):
@@ -109,6 +127,32 @@ class BaselineStatus(Model):
     template: Hash = Field(description="Its pod shape; Deployments belong to it.")
     since: Instant = Field(description="Since when the spec asks for this engine configuration.")
     trials: int = Field(0, ge=0, description="Trials measured against this revision so far.")
+    retention: Literal["Always", "Trials"] | None = Field(
+        None, description="Retention in force beside what serves; absent while the baseline serves."
+    )
+    until: Instant | None = Field(
+        None, description="End of the probation until which its pods stay in any case; absent: it is over."
+    )
+    check: Recheck | None = Field(None, description="The re-check that runs.")
+    last_check_time: Instant | None = Field(None, description="When the last re-check ended.")
+    last_check: Literal["Kept", "Slower", "Undecided"] | None = Field(
+        None, description="What it found. Kept: still faster than the baseline; Undecided: kept, too."
+    )
+    last_ratio: Ratio | None = Field(
+        None, description="Speed of what served relative to the baseline in that re-check."
+    )
+    next_check_time: Instant | None = Field(None, description="When the next re-check is due.")
+    early_checks: Annotated[list[Instant], Field(max_length=2, json_schema_extra=ATOMIC)] | None = Field(
+        None, description="Starts of the last re-checks that were brought forward; two a day at most."
+    )
+    window_seconds: int | None = Field(
+        None, description="Length of the windows behind history and guard; another length starts them anew."
+    )
+    history: Packed | None = Field(
+        None,
+        description="What its own windows have taught, with a version; for the operator only. Written with "
+        "other changes, else every 15 minutes at most.",
+    )
 
 
 class TrialStatus(Model):
@@ -121,7 +165,7 @@ class TrialStatus(Model):
     state: TrialState = Field(description="Where the trial is; condition Trialing has it as its reason.")
     reason: Word | None = Field(None, description="Why it waits or pauses, as one word.")
     start_time: Instant = Field(description="When a pod was first borrowed for it.")
-    state_time: Instant = Field(description="When it came to its state.")
+    state_time: Instant = Field(description="When it came to its state, or to its step of a promotion.")
     ready_time: Instant | None = Field(None, description="When its pods were first ready.")
     unschedulable_time: Instant | None = Field(
         None, description="Since when its pod finds no room, what it borrowed being gone."
@@ -166,6 +210,13 @@ class TrialStatus(Model):
         None, description="Speed relative to the baseline in each of the last windows, in per mille."
     )
     fallback: Serving | None = Field(None, description="What served before, while a promotion moves pods.")
+    step: int | None = Field(
+        None, ge=1, le=100, description="Promoting: per cent of the serving pods that it gets in this step."
+    )
+    soaked: int = Field(
+        0, ge=0, description="Windows of this step in which the guard could compare, all its pods warm."
+    )
+    soak: int | None = Field(None, ge=0, description="Windows that this step needs; absent in the last.")
 
 
 class Capacity(Model):
@@ -226,7 +277,8 @@ class Status(Model):
     conditions: (
         Annotated[list[Condition], Field(max_length=16, json_schema_extra=list_map("type"))] | None
     ) = Field(
-        None, description="What is observed: Ready, Available, Progressing, Trialing, MetricsAvailable."
+        None,
+        description="What is observed: Ready, Available, Progressing, Trialing, Protected, MetricsAvailable.",
     )
     message: Sentence | None = Field(None, description="What is happening, why, what is next and when.")
     observed_generation: int | None = Field(None, description="Generation of the spec last acted on.")

@@ -1,31 +1,27 @@
 """The decision: one observation and the stored status give the next status.
 
-Order: what somebody asked for, what serves, the trial, then conditions and words. Abort and deadline come
-before everything that may be broken.
+Order: what somebody asked for, what serves, the trial, what protects what serves, then conditions and words.
+Abort and deadline come before everything that may be broken.
 """
 
-from collections.abc import Sequence
-
-from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome, TrialState
-from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, seconds
 from specdeploy.rollout.conditions import LOST_SECONDS, with_conditions
 from specdeploy.rollout.decision import Ending, Event, Step
 from specdeploy.rollout.endings import CAPACITY_SECONDS
-from specdeploy.rollout.health import Ailment, ailment
-from specdeploy.rollout.observation import Observation, Pod
+from specdeploy.rollout.evidence import settings_of
+from specdeploy.rollout.learning import learn_window, of_one_length
+from specdeploy.rollout.observation import Observation
+from specdeploy.rollout.protection import protect, protection_moments
 from specdeploy.rollout.requests import execute_retry, pending, recorded
+from specdeploy.rollout.retire import retire
 from specdeploy.rollout.scene import UNREADABLE, Scene, scene
-from specdeploy.rollout.serving import fall_back, follow_spec, remake_edited, succession_end
+from specdeploy.rollout.serving import follow_spec, remake_edited, succession_end
 from specdeploy.rollout.size import fitted
 from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
 from specdeploy.rollout.words import describe, quiet_from
 
-# A serving drafter whose engines exit this often is taken off; a crash alone is the kubelet's work.
-_CRASH_LOOP = 3
-_LOOPING = "CrashLoopBackOff"
 _LONGEST_FINDING = 200
 # How often a trial that waits for its turn looks whether another one has ended, in seconds.
 _SLOT_SECONDS = 30.0
@@ -40,12 +36,21 @@ def advance(seen: Observation, status: Status) -> Step:
     status, invalid = _note_invalid(view, status)
     status, followed = follow_spec(view, status)
     status, noted = _note_serving(view, status)
-    status, retired = _retire_failing(view, status)
+    status, retired = retire(view, _learned(view, status))
     status, tried = step_trial(view, status)
+    status, kept = protect(view, before, status)
     status = fitted(describe(view, with_conditions(view, status)), view.listed)
     lost = tuple(_lost(part) for part in seen.lost_status)
-    events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *noted, *retired, *tried)
+    events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *noted, *retired, *tried, *kept)
     return Step(status, events, _next_check(view, status))
+
+
+def _learned(view: Scene, status: Status) -> Status:
+    """The status with what the window that has just ended tells of the baseline."""
+    if view.spec is None:
+        return status
+    status = of_one_length(status, view.spec)
+    return learn_window(view, status, settings_of(view, status, view.spec))
 
 
 def _lost(part: str) -> Event:
@@ -136,40 +141,13 @@ def _forget_mended(view: Scene, status: Status) -> Status:
     )
 
 
-def _retire_failing(view: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
-    """A serving drafter whose engines crash again and again is taken off, whatever its speed was."""
-    serving, spec, trial = status.serving, view.spec, status.trial
-    if serving is None or spec is None or serving.name == BASELINE:
-        return status, ()
-    if trial is not None and trial.state is TrialState.PROMOTING:
-        return status, ()
-    found = _common_ailment(view, view.pods(serving.template), spec)
-    if found is None:
-        return status, ()
-    ending = Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name}, which served: {found.message}")
-    verdict = status.verdict(serving.revision)
-    attempt = verdict.attempt if verdict else 1
-    verdict = verdict_of(serving.name, serving.revision, attempt, ending, view.now)
-    status = record(status, verdict, view.listed)
-    status, moved = fall_back(view, status, f"{serving.name} crashes again and again")
-    return status, (Event("Warning", Outcome.UNHEALTHY.value, ending.message), *moved)
-
-
-def _common_ailment(view: Scene, pods: Sequence[Pod], spec: Spec) -> Ailment | None:
-    """What crashes an arm: half of its pods are in a crash loop now, and never only one of several (that
-    may be its node or its GPU). Restarts alone count over a pod's whole life, however long."""
-    looping = [p for p in pods if p.restarts >= _CRASH_LOOP and p.waiting and p.waiting[0] == _LOOPING]
-    if not looping or len(looping) < max(min(2, len(pods)), (len(pods) + 1) // 2):
-        return None
-    found = ailment(looping, view.now, spec.engine.startup_seconds)
-    return found if found is not None and found.of_engine else None
-
-
 def _next_check(view: Scene, status: Status) -> float | None:
     """The earliest moment at which time alone changes something."""
     moments = [view.seen.window_end, *_trial_moments(view, status), *_pod_moments(view)]
+    moments += protection_moments(view, status)
     moments += [seconds(v.retry_time) for v in status.verdicts or [] if v.retry_time]
-    if status.serving is not None and view.by_revision(status.serving.revision) is None:
+    running = (status.serving, status.trial.fallback if status.trial else None)
+    if any(s is not None and view.by_revision(s.revision) is None for s in running):
         moments.append(succession_end(view, status))
     future = [m for m in moments if m is not None and m > view.now]
     return min(future, default=None)

@@ -10,7 +10,7 @@ from specdeploy.engine.revision import RENDER_VERSION, Template
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
 from specdeploy.rollout.evidence import yardsticks
-from specdeploy.rollout.scene import Scene, roles_of
+from specdeploy.rollout.scene import Scene, holds_back, roles_of
 from specdeploy.rollout.serving import succession
 from specdeploy.rollout.verdicts import attempts, quarantined
 
@@ -120,11 +120,21 @@ def _unsteady(scene: Scene, status: Status) -> Hold | None:
         *scene.pods(roles.serving),
         *(scene.pods(roles.baseline) if roles.baseline != roles.serving else ()),
     ]
-    bare = any(not scene.pods(t) for t in {roles.serving, roles.baseline})
+    beside = {roles.baseline} if holds_back(status) else set()
+    bare = any(not scene.pods(t) for t in {roles.serving, *beside})
     if bare or len(pods) < max(1, wanted) or not all(p.ready for p in pods):
         ready = sum(p.ready for p in pods)
         return Hold(Reason.NOT_READY, f"waiting until what serves is ready ({ready}/{scene.replicas} pods)")
     return None
+
+
+def _checking(_: Scene, status: Status) -> Hold | None:
+    check = status.baseline.check if status.baseline else None
+    return (
+        None
+        if check is None
+        else Hold(Reason.CHECKING, "a re-check of what serves runs; a trial starts when it has ended")
+    )
 
 
 def _no_slot(scene: Scene, _: Status) -> Hold | None:
@@ -144,14 +154,39 @@ HOLDS: tuple[Callable[[Scene, Status], Hold | None], ...] = (
     _too_few,
     _no_room,
     _edited,
+    _checking,
     _unsteady,
     _no_slot,
+)
+
+
+def _no_baseline_pod(scene: Scene, status: Status) -> Hold | None:
+    roles = roles_of(scene, status, None)
+    if roles is None or scene.replicas > roles.baseline_replicas:
+        return None
+    text = f"a re-check needs {roles.baseline_replicas + 1} replicas (there are {scene.replicas}); scale up"
+    return Hold(Reason.TOO_FEW_REPLICAS, text)
+
+
+CHECK_HOLDS: tuple[Callable[[Scene, Status], Hold | None], ...] = (
+    _outdated,
+    _invalid,
+    _taken,
+    _paused,
+    _no_baseline_pod,
+    _edited,
+    _unsteady,
 )
 
 
 def hold(scene: Scene, status: Status) -> Hold | None:
     """Why no trial may start now; None when one may."""
     return next((found for check in HOLDS if (found := check(scene, status)) is not None), None)
+
+
+def check_hold(scene: Scene, status: Status) -> Hold | None:
+    """Why no re-check of what serves may start now; None when one may."""
+    return next((found for check in CHECK_HOLDS if (found := check(scene, status)) is not None), None)
 
 
 def choose(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:

@@ -10,8 +10,8 @@ from specdeploy.api.status import Condition, Status, instant, seconds
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.health import Ailment, ailment
 from specdeploy.rollout.observation import Pod
-from specdeploy.rollout.scene import Scene, staged
-from specdeploy.rollout.trial import settled
+from specdeploy.rollout.protected import protected
+from specdeploy.rollout.scene import Scene, settled, staged
 
 Verdict = tuple[Literal["True", "False", "Unknown"], str, str]
 _LONGEST = 1000
@@ -186,6 +186,7 @@ CONDITIONS: tuple[tuple[Kind, Callable[[Scene, Status], Verdict]], ...] = (
     (Kind.AVAILABLE, available),
     (Kind.PROGRESSING, progressing),
     (Kind.TRIALING, trialing),
+    (Kind.PROTECTED, protected),
     (Kind.METRICS_AVAILABLE, metrics_available),
 )
 

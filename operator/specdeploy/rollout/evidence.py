@@ -24,6 +24,8 @@ from specdeploy.judge import (
     window_ratio,
 )
 from specdeploy.rollout.decision import Ending, Event
+from specdeploy.rollout.learning import learned
+from specdeploy.rollout.limits import limits_of
 from specdeploy.rollout.scene import Scene
 from specdeploy.rollout.verdicts import ratio
 
@@ -72,6 +74,7 @@ def settings_of(scene: Scene, status: Status, spec: Spec) -> Settings:
         warmup_seconds=float(spec.trial.warmup),
         attempt=trials + 1,
         compare_serving=compares_serving(scene, status),
+        limits=limits_of(spec.guards, float(spec.trial.warmup)),
     )
 
 
@@ -84,14 +87,14 @@ def load(status: Status, trial: TrialStatus, settings: Settings) -> tuple[TrialS
     """The judge's state, without the comparison with what serves no more; a fresh one, and a warning, where
     the stored one can't be read."""
     if trial.evidence is None:
-        return start(settings), None
+        return start(settings, learned(status, settings)), None
     try:
         state = unpack(trial.evidence)
         same = trial.compared == compared(status, settings)
         return (state if same else forget_serving(state)), None
     except (UnknownVersion, MalformedState) as error:
         text = f"{trial.drafter} starts again: its stored evidence can't be read ({error})"
-        return start(settings), Event("Warning", "EvidenceLost", text)
+        return start(settings, learned(status, settings)), Event("Warning", "EvidenceLost", text)
 
 
 def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> Judged:

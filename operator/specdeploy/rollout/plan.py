@@ -136,13 +136,15 @@ def _leftovers(scene: Scene, status: Status, wanted: Mapping[str, int]) -> tuple
 
 
 def _edited(scene: Scene, status: Status) -> tuple[Deployment, ...]:
-    """Arms that somebody's edit has made unmeasurable: made anew as a trial starts. What serves is never
-    restarted for it."""
-    trial, serving = status.trial, status.serving
-    if trial is None or serving is None or trial.state is not TrialState.STARTING:
-        return ()
-    baseline = status.baseline.template if status.baseline else ""
-    arms = {trial.template, baseline} - {serving.template}
+    """Arms that somebody's edit has made unmeasurable: made anew as a trial or a re-check starts. What serves
+    is never restarted for it."""
+    trial, serving, arm = status.trial, status.serving, status.baseline
+    arms: set[str] = set()
+    if trial is not None and trial.state is TrialState.STARTING:
+        arms |= {trial.template, arm.template if arm else ""}
+    if arm is not None and arm.check is not None:
+        arms.add(arm.template)
+    arms -= {serving.template if serving else ""}
     return tuple(d for d in scene.ours if d.edited and d.template in arms)
 
 

@@ -10,7 +10,7 @@ from specdeploy.api.findings import Finding
 from specdeploy.api.names import ANNOTATION_PAUSED
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import Status
+from specdeploy.api.status import Status, TrialStatus
 from specdeploy.engine.checks import check_drafters, check_spec
 from specdeploy.engine.hashing import short_hash
 from specdeploy.engine.revision import Arms, Template, templates
@@ -138,6 +138,21 @@ def staged(status: Status) -> str | None:
     return trial.template if trial is not None and trial.state in ON_STAGE else None
 
 
+def promoting(status: Status) -> TrialStatus | None:
+    """The trial whose drafter takes over, while it does."""
+    trial = status.trial
+    return trial if trial is not None and trial.state is TrialState.PROMOTING else None
+
+
+def holds_back(status: Status) -> bool:
+    """Whether baseline pods run beside what serves: unless they were given back until they are needed."""
+    arm = status.baseline
+    if arm is None or arm.retention != "Trials":
+        return True
+    needed = staged(status) or promoting(status) or arm.check or arm.until
+    return needed is not None
+
+
 def roles_of(scene: Scene, status: Status, trial: str | None) -> Roles | None:
     """Who has which role; None before anything serves."""
     if status.serving is None or status.baseline is None:
@@ -153,6 +168,37 @@ def roles_of(scene: Scene, status: Status, trial: str | None) -> Roles | None:
 
 
 def wanted_counts(scene: Scene, status: Status) -> Mapping[str, int]:
-    """Pods per template in the end, by what is stored."""
+    """Pods per template in the end, by what is stored; in a promotion, in the end of its step."""
+    roles = _roles_now(scene, status)
+    return {} if roles is None else allocate(scene.replicas, _in_step(scene, status, roles))
+
+
+def served_pods(scene: Scene, status: Status) -> int:
+    """Pods that serve beside baseline and trial, those of a promotion's fallback included."""
+    roles = _roles_now(scene, status)
+    return 0 if roles is None else allocate(scene.replicas, roles)[roles.serving]
+
+
+def _roles_now(scene: Scene, status: Status) -> Roles | None:
     roles = roles_of(scene, status, staged(status))
-    return {} if roles is None else allocate(scene.replicas, roles)
+    return roles if roles is None or holds_back(status) else replace(roles, baseline_replicas=0)
+
+
+def _in_step(scene: Scene, status: Status, roles: Roles) -> Roles:
+    """The roles with what served before, while a promotion shares the pods with it and it can be made."""
+    trial = promoting(status)
+    if trial is None or trial.fallback is None or trial.step is None:
+        return roles
+    old = trial.fallback.template
+    if scene.deployment(old) is None and scene.buildable(old) is None:
+        return roles
+    return replace(roles, fallback=old, percent=trial.step)
+
+
+def settled(scene: Scene, status: Status) -> bool:
+    """Whether every pod is where `allocate` wants it, and ready."""
+    counts = wanted_counts(scene, status)
+    here = [p for p in scene.seen.pods if not p.terminating]
+    if any(not p.ready for p in here) or len(here) != sum(counts.values()):
+        return False
+    return all(len(scene.pods(template)) == n for template, n in counts.items())

@@ -5,6 +5,7 @@ from specdeploy.api.status import BaselineStatus, EngineStatus, Serving, Status,
 from specdeploy.engine.revision import Arms, Template
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
+from specdeploy.rollout.retention import forgotten
 from specdeploy.rollout.scene import Scene, roles_of
 from specdeploy.rollout.scene import scene as read
 from specdeploy.rollout.verdicts import best_runner_up, quarantined
@@ -132,8 +133,10 @@ def succession_end(scene: Scene, status: Status) -> float:
 
 def fall_back(scene: Scene, status: Status, why: str) -> Told:
     """Serve the best runner-up that still applies, else the baseline."""
-    if scene.arms is None:
+    arm = status.baseline
+    if scene.arms is None or arm is None:
         return status, ()
+    status = status.model_copy(update={"baseline": forgotten(arm)})
     failed = status.serving.revision if status.serving else ""
     listed = [t for t in scene.arms.drafters if t.revision != failed and not scene.drafters.get(t.drafter)]
     found = best_runner_up(status, listed)

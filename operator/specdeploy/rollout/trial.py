@@ -3,17 +3,17 @@
 WaitingFor... -> Starting -> WarmingUp -> Measuring -> Promoting or RollingBack -> (the next one)
 """
 
-from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome, TrialReason, TrialState
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import Serving, Status, TrialStatus, Verdict, instant, seconds
+from specdeploy.api.status import Status, TrialStatus, instant, seconds
 from specdeploy.rollout.candidates import choose
 from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.endings import Case, deadline, ending_of, out_of_time_unread
 from specdeploy.rollout.evidence import judge_window
 from specdeploy.rollout.health import ailment
-from specdeploy.rollout.scene import Scene, wanted_counts
-from specdeploy.rollout.serving import fall_back, follow_spec, proven
+from specdeploy.rollout.promotion import demoted, next_step, promote, take_step
+from specdeploy.rollout.scene import Scene, settled, wanted_counts
+from specdeploy.rollout.serving import fall_back, follow_spec
 from specdeploy.rollout.verdicts import record, verdict_of
 
 _WAITING = frozenset({TrialState.WAITING_FOR_SLOT, TrialState.WAITING_FOR_CAPACITY})
@@ -137,7 +137,9 @@ def end(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Tol
     status = record(status, verdict, scene.listed)
     event = Event("Normal" if ending.outcome in _CALM else "Warning", ending.outcome.value, ending.message)
     if ending.outcome is Outcome.PROMOTED:
-        return _promote(scene, status, trial, verdict), (event,)
+        status = promote(scene, status, trial, verdict)
+        status, stepped = step_trial(scene, status)
+        return status, (event, *stepped)
     waiting = trial.state in _WAITING
     over = None if waiting else _to(trial, TrialState.ROLLING_BACK, scene.now)
     status = status.model_copy(update={"trial": over})
@@ -146,44 +148,28 @@ def end(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Tol
     return status, (event, *followed)
 
 
-def _promote(scene: Scene, status: Status, trial: TrialStatus, verdict: Verdict) -> Status:
-    before = status.serving.model_copy(update={"finding": None}) if status.serving else None
-    moved = _to(trial, TrialState.PROMOTING, scene.now).model_copy(update={"fallback": before})
-    return status.model_copy(update={"serving": proven(verdict, trial.template, scene.now), "trial": moved})
-
-
 def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
     serving, spec = status.serving, scene.spec
     if serving is None or serving.revision != trial.revision:  # the spec has taken it out in between
         return status.model_copy(update={"trial": _to(trial, TrialState.ROLLING_BACK, scene.now)}), ()
-    pods = scene.pods(serving.template)
-    found = ailment(pods, scene.now, spec.engine.startup_seconds) if spec else None
+    if spec is None:
+        return status, ()
+    found = ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
     if found is not None and found.of_engine:
         text = f"{serving.name} while it took over: {found.message}"
-        return _reverse(scene, status, trial, Ending(Outcome.UNHEALTHY, found.reason, text))
+        return reverse(scene, status, trial, Ending(Outcome.UNHEALTHY, found.reason, text))
+    if next_step(scene, status, trial, spec) is not None:
+        return take_step(scene, status, trial, spec)
     if not settled(scene, status):
         return status, ()
     text = f"{serving.name} serves with every pod ({serving.summary})"
-    status = _demote(status, trial.fallback).model_copy(update={"trial": None})
+    status = demoted(status, trial.fallback).model_copy(update={"trial": None})
     status, chosen = choose(scene, status)
     return status, (Event("Normal", "PromotionComplete", text), *chosen)
 
 
-def _demote(status: Status, old: Serving | None) -> Status:
-    """What served until now was proven against the baseline: it becomes a runner-up to fall back to."""
-    if old is None or old.name == BASELINE:
-        return status
-    verdicts = [
-        v.model_copy(update={"outcome": Outcome.RUNNER_UP})
-        if v.revision == old.revision and v.outcome is Outcome.PROMOTED
-        else v
-        for v in status.verdicts or []
-    ]
-    return status.model_copy(update={"verdicts": verdicts or None})
-
-
-def _reverse(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Told:
-    """A promotion whose pods fail goes back to what served before, pod by pod."""
+def reverse(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Told:
+    """A promotion whose pods fail or are slow goes back to what served before, pod by pod."""
     back = trial.fallback
     why = f"{trial.drafter} failed while it took over"
     if back is not None and (scene.deployment(back.template) or scene.buildable(back.template)):
@@ -202,12 +188,3 @@ def _rolling_back(scene: Scene, status: Status, trial: TrialStatus) -> Told:
     if not serves and (scene.pods(trial.template) or (existing is not None and existing.replicas > 0)):
         return status, ()
     return choose(scene, status.model_copy(update={"trial": None}))
-
-
-def settled(scene: Scene, status: Status) -> bool:
-    """Whether every pod is where `allocate` wants it, and ready."""
-    counts = wanted_counts(scene, status)
-    here = [p for p in scene.seen.pods if not p.terminating]
-    if any(not p.ready for p in here) or len(here) != sum(counts.values()):
-        return False
-    return all(len(scene.pods(template)) == n for template, n in counts.items())

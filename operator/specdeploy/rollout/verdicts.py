@@ -25,6 +25,8 @@ _RENDERER_MATTERS = frozenset({Outcome.UNHEALTHY, Outcome.INVALID})
 # Waiting times before the same revision is tried again unasked: five minutes, doubling, six hours at most.
 _FIRST_RETRY = 300.0
 _LONGEST_RETRY = 21600.0
+# What served and was found slower is not tried again for a day, doubling.
+_QUARANTINE = 86400.0
 # Longer ones would push the status over its size; what is cut is the tail of an engine's last words.
 LONGEST_SENTENCE = 600
 # The reason of a verdict on a drafter that can't run as it is written.
@@ -59,6 +61,11 @@ def figures(ending: Ending) -> Figures:
 def backoff(attempt: int) -> float:
     """Seconds to wait before attempt `attempt` + 1 of something that was nobody's fault."""
     return min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(10, attempt - 1))
+
+
+def quarantine(attempt: int) -> float:
+    """Seconds for which what the guard took off in attempt `attempt` is not tried again."""
+    return _QUARANTINE * 2.0 ** min(10, attempt - 1)
 
 
 def verdict_of(drafter: str, revision: str, attempt: int, ending: Ending, now: float) -> Verdict:

@@ -9,6 +9,8 @@ from specdeploy.judge import ADVICE, Reason, summary
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.conditions import lost_pods, obstacle
 from specdeploy.rollout.evidence import load, settings_of
+from specdeploy.rollout.promotion_words import taking_over
+from specdeploy.rollout.protected import guarding
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
 
 _LONGEST = 1000
@@ -55,6 +57,8 @@ def trial_column(scene: Scene, status: Status, trial: TrialStatus) -> str:
     if trial.state is TrialState.MEASURING and scene.spec is not None:
         needed = windows_needed(scene, status, scene.spec)
         text += f" {trial.windows}" + (f"/{needed}" if trial.windows <= needed else "")
+    if trial.state is TrialState.PROMOTING and trial.soak:
+        text += f" {min(trial.soaked, trial.soak)}/{trial.soak}"
     return text[:96]
 
 
@@ -65,6 +69,7 @@ def sentence(scene: Scene, status: Status) -> str:
     if ready is not None and ready.status != "True":
         parts.append(f"{ready.reason}: {ready.message}.")
     parts.append(_serving(status))
+    parts.append(_unprotected(status) or guarding(status))
     parts.append(_trial(scene, status) or _idle(status))
     if ready is not None and ready.status == "True":
         parts.append(_held_up(scene, status))
@@ -81,6 +86,11 @@ def _serving(status: Status) -> str:
     return text if serving.finding is None else f"{text} A check refuses it now: {serving.finding}."
 
 
+def _unprotected(status: Status) -> str:
+    found = status.condition(Kind.PROTECTED)
+    return f"Not protected: {found.message}." if found is not None and found.status == "False" else ""
+
+
 def _held_up(scene: Scene, status: Status) -> str:
     """What keeps a rollout from going on; where Ready is not True it says so itself."""
     moves = status.condition(Kind.PROGRESSING)
@@ -94,6 +104,8 @@ def _trial(scene: Scene, status: Status) -> str:
         return ""
     if trial.state is TrialState.MEASURING:
         return _measuring(scene, status, spec, trial)
+    if trial.state is TrialState.PROMOTING:
+        return taking_over(scene, status, spec, trial)
     if trial.state is TrialState.WARMING_UP:
         until = seconds(trial.ready_time or trial.start_time) + spec.trial.warmup
         text = f"{trial.drafter} warms up; its speed counts from {instant(until)} on, a disaster at once."
@@ -102,7 +114,6 @@ def _trial(scene: Scene, status: Status) -> str:
         return text + _last_window(scene, status, spec, trial)
     texts = {
         TrialState.STARTING: "is given a borrowed pod; its engine starts",
-        TrialState.PROMOTING: "takes over, pod by pod",
         TrialState.ROLLING_BACK: "is rolled back; what it borrowed is given back",
         TrialState.WAITING_FOR_SLOT: "waits for its turn: the operator runs as many trials as it may",
         TrialState.WAITING_FOR_CAPACITY: "waits for room",

@@ -1,0 +1,86 @@
+"""Takes off what serves: engines that crash again and again, and what the guard has found slower.
+
+A promotion under way is reversed; else the best runner-up serves, or the baseline.
+"""
+
+from collections.abc import Sequence
+
+from specdeploy.api.names import BASELINE
+from specdeploy.api.reasons import Outcome
+from specdeploy.api.spec import Spec
+from specdeploy.api.status import Status, instant
+from specdeploy.rollout.decision import Ending, Event
+from specdeploy.rollout.health import Ailment, ailment
+from specdeploy.rollout.observation import Pod
+from specdeploy.rollout.scene import Scene, promoting
+from specdeploy.rollout.serving import fall_back
+from specdeploy.rollout.trial import reverse
+from specdeploy.rollout.verdicts import record, verdict_of
+from specdeploy.rollout.watch import watch
+
+# A serving drafter whose engines exit this often is taken off; a crash alone is the kubelet's work.
+_CRASH_LOOP = 3
+_LOOPING = "CrashLoopBackOff"
+
+Told = tuple[Status, tuple[Event, ...]]
+
+
+def retire(scene: Scene, status: Status) -> Told:
+    """The status without a serving drafter that fails or has become slower."""
+    status, alarm, events = watch(scene, status)
+    trial = promoting(status)
+    if alarm is not None and trial is not None:
+        status, reversed_ = reverse(scene, status, trial, alarm)
+        return status, (*events, *reversed_)
+    if alarm is not None:
+        status, taken = _take_off(scene, status, alarm, "the guard has found what served slower")
+        return _noted(scene, status), (*events, *taken)
+    failed = _failing(scene, status)
+    if failed is None or trial is not None:
+        return status, events
+    name = status.serving.name if status.serving else ""
+    status, taken = _take_off(scene, status, failed, f"{name} crashes again and again")
+    return status, (*events, *taken)
+
+
+def _take_off(scene: Scene, status: Status, ending: Ending, why: str) -> Told:
+    """Write the verdict on what serves, and serve what is proven beside it."""
+    serving = status.serving
+    if serving is None:
+        return status, ()
+    verdict = status.verdict(serving.revision)
+    attempt = verdict.attempt if verdict else 1
+    verdict = verdict_of(serving.name, serving.revision, attempt, ending, scene.now)
+    status = record(status, verdict, scene.listed)
+    status, moved = fall_back(scene, status, why)
+    return status, (Event("Warning", ending.outcome.value, ending.message), *moved)
+
+
+def _noted(scene: Scene, status: Status) -> Status:
+    """The guard's alarm is what a re-check finds, too."""
+    arm = status.baseline
+    if arm is None:
+        return status
+    found = {"last_check": "Slower", "last_check_time": instant(scene.now), "last_ratio": None}
+    return status.model_copy(update={"baseline": arm.model_copy(update=found)})
+
+
+def _failing(scene: Scene, status: Status) -> Ending | None:
+    """A serving drafter whose engines crash again and again goes, whatever its speed was."""
+    serving, spec = status.serving, scene.spec
+    if serving is None or spec is None or serving.name == BASELINE:
+        return None
+    found = _common_ailment(scene, scene.pods(serving.template), spec)
+    if found is None:
+        return None
+    return Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name}, which served: {found.message}")
+
+
+def _common_ailment(scene: Scene, pods: Sequence[Pod], spec: Spec) -> Ailment | None:
+    """What crashes an arm: half of its pods are in a crash loop now, and never only one of several (that
+    may be its node or its GPU). Restarts alone count over a pod's whole life, however long."""
+    looping = [p for p in pods if p.restarts >= _CRASH_LOOP and p.waiting and p.waiting[0] == _LOOPING]
+    if not looping or len(looping) < max(min(2, len(pods)), (len(pods) + 1) // 2):
+        return None
+    found = ailment(looping, scene.now, spec.engine.startup_seconds)
+    return found if found is not None and found.of_engine else None
