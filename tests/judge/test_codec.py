@@ -11,6 +11,7 @@ from specdeploy.judge import (
     BASELINE,
     SERVING,
     TRIAL,
+    Learned,
     MalformedState,
     PodWindow,
     Settings,
@@ -23,9 +24,14 @@ from specdeploy.judge import (
     start,
     unpack,
 )
+from tests.judge.engines import Engine, Pod, play
 from tests.judge.windows import judge, noisy_windows, window
 
 COMPARING = Settings(compare_serving=True)
+KNOWN = Learned(
+    windows=600, weighed=1, weight=0.35, weight_se=0.03, sd=0.04, phi=0.4, residence=90.0, finished=40.0,
+    pod_sd=0.02, pod_freedom=12, batch_low=3.0, batch_high=12.0, shares=(0.1, 0.5, 0.4, 0.0),
+)  # fmt: skip
 
 ordinary = st.floats(0.0, 1e6)
 hostile = st.one_of(
@@ -38,7 +44,7 @@ def pods(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[PodWindow
     maybe = st.none() | numbers
     one = st.builds(
         PodWindow,
-        pod=st.just("p"),
+        pod=st.sampled_from(["p", "q", "r"]),
         seconds=numbers | st.just(60.0),
         generation_tokens=numbers,
         first_tokens=numbers,
@@ -48,6 +54,15 @@ def pods(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[PodWindow
         finished_since_ready=maybe,
         ready_seconds=maybe,
         restarts=st.none() | st.just(0.0) | numbers,
+        prompt_tokens=maybe,
+        finished_requests=maybe,
+        finished_tokens=maybe,
+        max_tokens=maybe,
+        ttft_seconds=maybe,
+        aborted_requests=maybe,
+        http_requests=maybe,
+        client_errors=maybe,
+        kv_tokens=maybe,
     )
     return st.lists(one, max_size=3).map(tuple)
 
@@ -60,9 +75,9 @@ def streams(
 
 
 def steps(
-    windows: list[Window], settings: Settings, *, restarted: bool
+    windows: list[Window], settings: Settings, *, restarted: bool, learned: Learned = KNOWN
 ) -> tuple[TrialState, list[Verdict | None]]:
-    state, verdicts = start(settings), []
+    state, verdicts = start(settings, learned), []
     for each in windows:
         state, verdict = observe(state, each, settings)
         verdicts.append(verdict)
@@ -75,6 +90,25 @@ def same(
     left: tuple[TrialState, list[Verdict | None]], right: tuple[TrialState, list[Verdict | None]]
 ) -> bool:
     return pack(left[0]) == pack(right[0]) and left == right
+
+
+@pytest.mark.parametrize("learned", [Learned(), KNOWN], ids=["nothing-learned", "learned"])
+def test_a_restart_after_each_window_changes_no_bit_on_a_real_engine(learned: Learned) -> None:
+    """Two pods an arm that tell all they can, and a load that comes and goes."""
+    engine = Engine()
+    arms = {
+        name: [
+            Pod(engine, Random(number), name=f"{name}-{number}", offset=0.02 * number) for number in range(2)
+        ]
+        for name in (BASELINE, TRIAL, SERVING)
+    }
+    windows = list(play(arms, lambda index: 2.0 + index % 3, 40))
+    once = steps(windows, COMPARING, restarted=False, learned=learned)
+    again = steps(windows, COMPARING, restarted=True, learned=learned)
+    assert same(once, again)
+    assert once[0].watch.trial_pods.n > 30
+    assert once[0].watch.baseline.mix.n > 30
+    assert once[0].watch.surplus.trial.generated > 0
 
 
 @checked(max_examples=60, deadline=None)

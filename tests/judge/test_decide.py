@@ -6,21 +6,25 @@ import random
 import pytest
 
 from specdeploy.judge import (
+    BASELINE,
+    SERVING,
+    TRIAL,
     Outcome,
     Settings,
     Verdict,
     Window,
     expire,
     forget_serving,
+    observe,
     pack,
     start,
     summary,
     unpack,
 )
 from specdeploy.judge.comparison import Comparison
-from specdeploy.judge.noise import Sums
 from specdeploy.judge.decide import decide
-from tests.judge.windows import judge, noisy_windows, window
+from specdeploy.judge.noise import Sums
+from tests.judge.windows import SPEED, judge, noisy_windows, pod, window
 
 WOBBLE = (0.03, -0.02, 0.01, -0.03, 0.02, -0.01)
 CALM = Settings(pod_sd=0.0)
@@ -233,3 +237,32 @@ def test_an_undecided_trial_says_what_the_pods_may_differ_by() -> None:
 def test_settings_with_which_nothing_could_be_judged_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} is out of range"):
         Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_band_that_loses_to_what_serves_makes_a_runner_up() -> None:
+    windows = []
+    for index in range(120):
+        tokens, trial, serving = (96000.0, 1.3, 1.5) if index % 3 else (6000.0, 4.0, 1.0)
+        speeds = {BASELINE: 1.0, TRIAL: trial * math.exp(WOBBLE[index % 6]), SERVING: serving}
+        arms = {name: (pod(SPEED * speed, tokens=tokens),) for name, speed in speeds.items()}
+        windows.append(Window(index, 60.0, arms))
+    comparing = Settings(pod_sd=0.0, compare_serving=True)
+    _, verdict, _ = judge(windows, comparing)
+    assert verdict is not None
+    assert (verdict.outcome, verdict.reason) == (Outcome.RUNNER_UP, "SlowerThanServingInBand")
+    assert "at batch 16 to 64" in verdict.message
+
+
+def test_a_deadline_under_a_mismatch_promotes_nothing() -> None:
+    """What was proven, and held back by a pause, is not promoted after the load went apart."""
+    settings = Settings(pod_sd=0.0)
+    state, verdict, _ = judge(around(1.3), settings)
+    assert expire(state, settings).outcome is Outcome.PROMOTED
+    for index in range(30, 60):
+        arms = {BASELINE: (pod(),), TRIAL: (pod(SPEED * 1.3, tokens=2400, first=6),)}
+        state, verdict = observe(state, Window(index, 60.0, arms), settings)
+    assert verdict is None
+    expired = expire(state, settings)
+    assert expired.outcome is Outcome.INCONCLUSIVE
+    assert "LoadMismatch" in expired.message
+    assert "the arms do not carry the same load" in expired.message
