@@ -18,6 +18,8 @@ from specdeploy.api.findings import read_status
 from specdeploy.api.names import ANNOTATION_ABORT, ANNOTATION_PAUSED, ANNOTATION_RETRY
 from specdeploy.cli import plot as pictures
 from specdeploy.cli import show
+from specdeploy.cli.replay import replay
+from specdeploy.cli.simulate import simulate
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -112,6 +114,10 @@ def pause(name: Name, namespace: Namespace = "") -> None:
 def resume(name: Name, namespace: Namespace = "") -> None:
     """End a pause."""
     _annotate(name, namespace, {ANNOTATION_PAUSED: None}, "resumed")
+
+
+app.command()(replay)
+app.command()(simulate)
 
 
 def _verb(annotation: str, name: str, drafter: str | None, namespace: str) -> None:
