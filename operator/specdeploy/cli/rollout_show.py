@@ -1,4 +1,4 @@
-"""A simulated rollout for a terminal: the timeline, the windows, the verdicts, the speeds. `rich` draws it."""
+"""A simulated rollout for a terminal: timeline, windows, verdicts, speeds. `rich` draws it."""
 
 from rich.console import Group, RenderableType
 from rich.table import Table

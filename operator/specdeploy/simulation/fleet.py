@@ -83,11 +83,19 @@ class Yardsticks:
             fleet.burst(requests)
 
     def serve(
-        self, running: Mapping[str, Running], now: Conditions, *, rate: float, seconds: float, age: float
+        self,
+        running: Mapping[str, Running],
+        now: Conditions,
+        listed: Iterable[str],
+        *,
+        rate: float,
+        seconds: float,
+        age: float,
     ) -> dict[str, Account]:
-        """What each fleet does, and the oracle, for some time."""
+        """What each fleet does for some time, and the oracle, which knows the drafters that are listed."""
         accounts = {
             name: fleet.serve(running[name], now, rate=rate, seconds=seconds, age=age)
             for name, fleet in self._fleets.items()
         }
-        return {**accounts, ORACLE: max(accounts.values(), key=lambda account: account.speed)}
+        known = (accounts[name] for name in (BASELINE, *listed))
+        return {**accounts, ORACLE: max(known, key=lambda account: account.speed)}

@@ -1,6 +1,6 @@
 """From the text of a scenario file to a Scenario, or to findings: line, field, why, and what to do."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from specdeploy.api.findings import Finding, read_spec
-from specdeploy.api.spec import Spec
+from specdeploy.api.spec import Drafter, Spec
 from specdeploy.simulation.engines import round_costs
 from specdeploy.simulation.scenario import Scenario
 
@@ -47,7 +47,8 @@ def shipped() -> dict[str, Traversable]:
 
 
 def read_scenario(text: str, where: str) -> tuple[Scenario, Spec]:
-    """The scenario, and its spec as the operator reads it. `where` is the file's name for messages.
+    """The scenario, and its spec as the operator reads it, with every drafter that it ever lists. `where` is
+    the file's name for messages.
 
     Raises ScenarioError.
     """
@@ -56,16 +57,32 @@ def read_scenario(text: str, where: str) -> tuple[Scenario, Spec]:
         scenario = Scenario.model_validate(yaml.safe_load(text))
     except ValidationError as error:
         raise ScenarioError(where, [_located(root, e) for e in error.errors()]) from None
-    reading = read_spec(scenario.spec)
-    found = [*reading.findings, *(finding for _, finding in reading.drafters)]
-    unknown = [Finding(path, "this field is not known", "remove it, or correct its name") for path in
-               reading.unknown]  # fmt: skip
-    found += unknown
-    if reading.spec is not None and not found:
-        found = list(_contradictions(scenario, reading.spec))
-    if found or reading.spec is None:
+    specs, found = _specs(scenario)
+    if not found:
+        found = list(_contradictions(scenario, specs))
+    if found:
         raise ScenarioError(where, [Located(_line(root, _path(f.field)), f) for f in found])
-    return scenario, reading.spec
+    return scenario, specs[0].model_copy(update={"drafters": list(_drafters(specs).values())})
+
+
+def _specs(scenario: Scenario) -> tuple[list[Spec], list[Finding]]:
+    """The spec after each edit, and what is wrong with them as they are written."""
+    specs, found = [], []
+    order = sorted(range(len(scenario.edits)), key=lambda i: scenario.edits[i].at)
+    for place, (_, raw) in zip(("", *(f"edits[{i}]." for i in order)), scenario.specs(), strict=True):
+        reading = read_spec(raw)
+        wrong = [*reading.findings, *(finding for _, finding in reading.drafters)]
+        unknown = ("this field is not known", "remove it, or correct its name")
+        wrong += [Finding(path, *unknown) for path in reading.unknown]
+        found += [Finding(place + each.field, each.reason, each.fix) for each in wrong]
+        if reading.spec is not None:
+            specs.append(reading.spec)
+    return specs, found
+
+
+def _drafters(specs: Iterable[Spec]) -> dict[str, Drafter]:
+    """Every drafter that is ever listed, by name, in order."""
+    return {drafter.name: drafter for spec in specs for drafter in spec.drafters or []}
 
 
 def _composed(text: str, where: str) -> yaml.Node:
@@ -127,9 +144,12 @@ def _children(node: yaml.Node) -> Iterator[tuple[int | str, yaml.Node, yaml.Node
             yield index, value, value
 
 
-def _contradictions(scenario: Scenario, spec: Spec) -> Iterator[Finding]:
+def _contradictions(scenario: Scenario, specs: Sequence[Spec]) -> Iterator[Finding]:
     """What each part allows and the whole does not."""
-    names = set(spec.names())
+    drafters = _drafters(specs)
+    names = set(drafters)
+    for spec in specs[1:]:
+        yield from _not_editable(specs[0], spec, drafters)
     for name in sorted(names - set(scenario.drafters)):
         yield Finding(
             "drafters", f"says nothing of {name}, which spec.drafters lists", f"add drafters.{name}"
@@ -144,10 +164,20 @@ def _contradictions(scenario: Scenario, spec: Spec) -> Iterator[Finding]:
     kinds = set(scenario.traffic.workloads)
     for name, engine in scenario.drafters.items():
         yield from _unlike(name, engine.acceptance, kinds)
-    for drafter in spec.drafters or []:
-        known = scenario.drafters.get(drafter.name)
-        if known is not None:
+    for drafter in drafters.values():
+        if drafter.name in scenario.drafters:
             yield from _impossible(scenario, drafter.name, drafter.num_speculative_tokens)
+
+
+def _not_editable(first: Spec, after: Spec, drafters: Mapping[str, Drafter]) -> Iterator[Finding]:
+    """What the fleets that a run is compared with could not follow."""
+    if after.replicas != first.replicas:
+        yield Finding("edits", "change replicas", "leave it as it is")
+    if after.trial.window_seconds != first.trial.window_seconds:
+        yield Finding("edits", "change trial.windowSeconds", "leave it as it is")
+    for drafter in after.drafters or []:
+        if drafter.num_speculative_tokens != drafters[drafter.name].num_speculative_tokens:
+            yield Finding("edits", f"change numSpeculativeTokens of {drafter.name}", "give it another name")
 
 
 def _unlike(name: str, acceptance: object, kinds: set[str]) -> Iterator[Finding]:

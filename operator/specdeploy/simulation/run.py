@@ -88,7 +88,9 @@ class Simulation:
 
     def __init__(self, scenario: Scenario, spec: Spec) -> None:
         self.scenario = scenario
-        self._reading: Reading = read_spec(scenario.spec)
+        self._edits = [(at, read_spec(raw)) for at, raw in scenario.specs()]
+        self._reading: Reading = self._edits.pop(0)[1]
+        self._generation = 1
         self._window_seconds = float(spec.trial.window_seconds)
         self._now = MIDNIGHT + scenario.start
         self._end = self._now + scenario.duration
@@ -116,8 +118,8 @@ class Simulation:
             moment = self._next_moment()
             self._serve(moment - self._now)
             self._now = moment
-            struck = self._strike()
-            changed = self._cluster.settle(self._now) or struck
+            touched = self._strike() | self._edit()
+            changed = self._cluster.settle(self._now) or touched
             if self._run.complete is None and len(self._cluster.serving()) >= self._run.spec.replicas:
                 self._run.complete = self._now
             window_over = self._now >= self._window_end
@@ -136,6 +138,7 @@ class Simulation:
         moments = [self._window_end, self._cluster.next_change(), self._end]
         moments += [m for m in (self._wake, self._check) if m is not None]
         moments += [self._run.start + fault.at for fault in self._faults[:1]]
+        moments += [self._run.start + at for at, _ in self._edits[:1]]
         moments += [until for until, _ in self._slow]
         return max(self._now, min(moments))
 
@@ -163,7 +166,8 @@ class Simulation:
         gain = min((f for until, f in self._slow if until > self._now), default=1.0)
         now = Conditions(self.scenario.traffic, self.scenario.noise, self._configurations.prefill, gain)
         age = max(0.0, self._now - (self._run.complete or self._now))
-        accounts = self._yardsticks.serve(running, now, rate=rate, seconds=seconds, age=age)
+        listed = self._reading.spec.names() if self._reading.spec else ()
+        accounts = self._yardsticks.serve(running, now, listed, rate=rate, seconds=seconds, age=age)
         accounts[OPERATOR] = Account()
         pods = self._cluster.serving()
         if not pods:
@@ -184,7 +188,16 @@ class Simulation:
         for name, account in accounts.items():
             self._spent[name] = self._spent.get(name, Account()).add(account)
 
-    # -- what goes wrong ------------------------------------------------------------------------------
+    # -- what others do -------------------------------------------------------------------------------
+
+    def _edit(self) -> bool:
+        """Let the user change the spec, if it is time."""
+        if not self._edits or self._run.start + self._edits[0][0] > self._now:
+            return False
+        self._reading = self._edits.pop(0)[1]
+        self._generation += 1
+        self._note("edit: the spec is changed")
+        return True
 
     def _strike(self) -> bool:
         """Let the faults happen that are due. One that needs a pod which is not there waits for it."""
@@ -267,7 +280,7 @@ class Simulation:
             name="simulated",
             namespace="simulation",
             uid="simulated",
-            generation=1,
+            generation=self._generation,
             created=self._run.start,
             reading=self._reading,
             deployments=tuple(self._cluster.deployments.values()),

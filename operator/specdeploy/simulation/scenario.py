@@ -229,6 +229,13 @@ class Fault(Part):
         return self
 
 
+class Edit(Part):
+    """What a user changes, at a time since the start: fields of the spec's first level, each as a whole."""
+
+    at: Seconds
+    spec: Annotated[dict[str, Any], Field(min_length=1)]
+
+
 class Scenario(Part):
     """A whole file. `spec` is that of a SpecDeployment, as users write it. `source`: where its figures come
     from. `start` is a time of day (seconds)."""
@@ -245,3 +252,12 @@ class Scenario(Part):
     drafters: dict[str, DrafterEngine] = Field(default_factory=dict)
     noise: Noise = Noise()
     faults: tuple[Fault, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+    def specs(self) -> tuple[tuple[float, dict[str, Any]], ...]:
+        """Each spec as it stands after an edit, with the time of that edit; the first one at 0."""
+        now, found = self.spec, [(0.0, self.spec)]
+        for edit in sorted(self.edits, key=lambda edit: edit.at):
+            now = {**now, **edit.spec}
+            found.append((edit.at, now))
+        return tuple(found)

@@ -1,0 +1,217 @@
+"""`python -m benchmarks.week`: a week of a simulated fleet under different policies. About four minutes.
+
+All policies meet the same requests and the same luck. Speed is decode tokens per request-second, waiting
+included (specdeploy.simulation.fleet says why), over the week and in the worst hour, relative to a fleet
+without speculation.
+
+The rules of others get the same candidates at the same times, one pod for the one on trial, and more than they
+would have: their pods load in no time and are never slow at first, a promotion moves all pods at once, and no
+pod is held back. What they promote stays until they promote another one: they look no more once a rollout has
+ended. A drafter that is always on is so from the beginning, even where it is listed later; the oracle waits.
+"""
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.decisions.rules import OTHERS, Decision, Rule
+from specdeploy.api.names import BASELINE
+from specdeploy.api.spec import Spec
+from specdeploy.judge import BASELINE as BASELINE_ARM
+from specdeploy.judge import TRIAL, Window
+from specdeploy.simulation.configurations import Configurations
+from specdeploy.simulation.fleet import OPERATOR, ORACLE, Account, total
+from specdeploy.simulation.load import Demand
+from specdeploy.simulation.pods import Conditions, Engine, window_of
+from specdeploy.simulation.reading import read_scenario, shipped
+from specdeploy.simulation.report import clock, settled
+from specdeploy.simulation.run import MIDNIGHT, Run, Simulation
+from specdeploy.simulation.scenario import Scenario
+
+_HOUR, _OLD = 3600.0, 1e8
+_TRIAL_WINDOWS = 240
+FLOOR, OF_ORACLE = 0.99, 0.97
+
+
+@dataclass(frozen=True)
+class Lived:
+    """What a policy did in each window: when it ended (seconds since the epoch), and what requests got."""
+
+    name: str
+    laps: tuple[tuple[float, Account], ...]
+
+    def speed(self) -> float:
+        """Over everything."""
+        return total(account for _, account in self.laps).speed
+
+    def tokens(self) -> float:
+        return total(account for _, account in self.laps).tokens
+
+    def hourly(self) -> dict[float, float]:
+        """Beginning of each hour -> speed in it."""
+        sums: dict[float, Account] = {}
+        for end, account in self.laps:
+            hour = (math.ceil(end / _HOUR) - 1) * _HOUR
+            sums[hour] = sums.get(hour, Account()).add(account)
+        return {hour: account.speed for hour, account in sums.items()}
+
+
+class Ruled:
+    """A fleet in which a rule decides: each candidate in turn on the first pod, until the rule has spoken."""
+
+    def __init__(self, scenario: Scenario, spec: Spec, rule: Callable[[], Rule]) -> None:
+        self._scenario, self._spec, self._rule = scenario, spec, rule
+        self._demand = Demand(scenario.traffic, scenario.noise, spec.replicas, scenario.seed)
+        self._configurations = Configurations(scenario, spec)
+        self._engines = [Engine(place) for place in self._demand.places]
+        self._listed = [(at, _names(raw)) for at, raw in scenario.specs()]
+        self._waiting: list[str] = []
+        self._seen: set[str] = set()
+        self._stable, self._trial, self._judge = BASELINE, "", rule()
+        self._windows = 0
+
+    def run(self) -> Iterator[tuple[float, Account]]:
+        """Window by window, to the end of the scenario."""
+        length = float(self._spec.trial.window_seconds)
+        start = MIDNIGHT + self._scenario.start
+        for index in range(int(self._scenario.duration // length)):
+            self._follow(index * length)
+            yield start + (index + 1) * length, self._window(index, start + index * length, index * length)
+            self._demand.turn()
+
+    def _follow(self, elapsed: float) -> None:
+        """Queue what is listed by now, and try the next one if none is on trial."""
+        while self._listed and self._listed[0][0] <= elapsed:
+            fresh = [name for name in self._listed.pop(0)[1] if name not in self._seen]
+            self._seen.update(fresh)
+            self._waiting += fresh
+        if not self._trial and self._waiting:
+            self._next()
+
+    def _window(self, index: int, moment: float, elapsed: float) -> Account:
+        length = float(self._spec.trial.window_seconds)
+        running = self._configurations.at(moment, elapsed)
+        now = Conditions(self._scenario.traffic, self._scenario.noise, self._configurations.prefill)
+        rate = self._demand.rate(moment, elapsed) / len(self._engines)
+        account = Account()
+        for name, engine in zip(self._placed(), self._engines, strict=True):
+            done = engine.serve(running[name], now, rate=rate, seconds=length, age=_OLD)
+            account = account.add(Account(done.tokens, done.decode_seconds, done.waiting_seconds))
+        self._decide(index, length)
+        return account
+
+    def _placed(self) -> list[str]:
+        return [self._trial or self._stable, *[self._stable] * (len(self._engines) - 1)]
+
+    def _decide(self, index: int, length: float) -> None:
+        pods = tuple(
+            window_of(f"p{i}", engine.read(), self._scenario.traffic, finished=engine.finished, age=_OLD)
+            for i, engine in enumerate(self._engines)
+        )
+        if not self._trial:
+            return
+        self._windows += 1
+        found = self._judge.look(Window(index, length, {TRIAL: pods[:1], BASELINE_ARM: pods[1:]}))
+        if found is None and self._windows >= _TRIAL_WINDOWS:
+            found = self._judge.end()
+        if found is not None:
+            self._stable = self._trial if found is Decision.PROMOTED else self._stable
+            self._next()
+
+    def _next(self) -> None:
+        self._trial = self._waiting.pop(0) if self._waiting else ""
+        self._judge, self._windows = self._rule(), 0
+
+
+def _names(raw: Mapping[str, Any]) -> list[str]:
+    return [drafter["name"] for drafter in raw["drafters"]]
+
+
+def policies(run: Run, names: Iterable[str] = OTHERS) -> list[Lived]:
+    """What every policy did in the windows that count: fleets of one configuration, the operator, the rules
+    of others, the oracle."""
+    counted = settled(run)
+    first = counted[0].end if counted else math.inf
+    lived = [
+        Lived(name, tuple((lap.end, lap.accounts[name]) for lap in counted)) for name in run.laps[-1].accounts
+    ]
+    for name in names:
+        laps = Ruled(run.scenario, run.spec, OTHERS[name]).run()
+        lived.append(Lived(name, tuple(lap for lap in laps if lap[0] >= first)))
+    return lived
+
+
+def table(lived: Sequence[Lived]) -> str:
+    """Speed, share of the oracle's, tokens completed, hours below the floor and the worst one, by policy."""
+    by_name = {each.name: each for each in lived}
+    usual, best = by_name[BASELINE], by_name[ORACLE]
+    hourly = usual.hourly()
+    lines = [f"{'policy':44} {'speed':>7} {'oracle':>7} {'tokens':>7}  hours < {FLOOR:g}  worst hour"]
+    for each in sorted(lived, key=Lived.speed):
+        ratios = {hour: speed / hourly[hour] for hour, speed in each.hourly().items() if hourly.get(hour)}
+        worst = min(ratios, key=ratios.__getitem__)
+        below = sum(ratio < FLOOR for ratio in ratios.values())
+        shares = f"{each.speed() / usual.speed():6.3f}x {each.speed() / best.speed():6.1%}"
+        rest = f"{each.tokens() / usual.tokens():7.2%}  {below:12}  {ratios[worst]:.3f}x"
+        lines.append(f"{_called(each.name):44} {shares} {rest} {clock(worst, days=True)}")
+    return "\n".join(lines)
+
+
+def _called(name: str) -> str:
+    known = {BASELINE: "no speculation", ORACLE: "oracle: the best configuration of each window"}
+    return known.get(name, name if name in OTHERS or name == OPERATOR else f"{name} always on")
+
+
+def below(run: Run) -> list[str]:
+    """Each hour in which the operator's fleet was below the floor, and what happened in it."""
+    found = {each.name: each.hourly() for each in policies(run, ())}
+    lines = []
+    for hour, speed in found[OPERATOR].items():
+        ratio = speed / found[BASELINE][hour] if found[BASELINE][hour] else 1.0
+        if ratio < FLOOR:
+            words = [
+                change.text[:100] or change.trial for change in run.changes if 0 <= change.at - hour < _HOUR
+            ]
+            lines.append(f"  {clock(hour, days=True)} {ratio:.3f}x: {'; '.join(words) or 'nothing happened'}")
+    return lines
+
+
+def simulate(name: str, *, seed: int, days: float | None = None, replicas: int | None = None) -> Run:
+    """A shipped scenario under the operator; its traffic grows with `replicas`."""
+    scenario, spec = read_scenario(shipped()[name].read_text(encoding="utf-8"), name)
+    update: dict[str, object] = {"seed": seed}
+    if days is not None:
+        update["duration"] = days * 86400.0
+    if replicas is not None:
+        points = scenario.traffic.requests_per_second
+        scaled = tuple((at, rate * replicas / spec.replicas) for at, rate in points)
+        update["traffic"] = scenario.traffic.model_copy(update={"requests_per_second": scaled})
+        update["spec"] = {**scenario.spec, "replicas": replicas}
+        spec = spec.model_copy(update={"replicas": replicas})
+    return Simulation(scenario.model_copy(update=update), spec).run()
+
+
+def main() -> None:
+    """Prints the table of each seed, and why hours fall below the floor."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--scenario", default="week")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--days", type=float)
+    parser.add_argument("--replicas", type=int)
+    asked = parser.parse_args()
+    began = time.monotonic()
+    run = simulate(asked.scenario, seed=asked.seed, days=asked.days, replicas=asked.replicas)
+    print(f"  simulated in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    print(table(policies(run)))
+    hours = below(run)
+    print(f"\nHours of {OPERATOR} below {FLOOR:g} of no speculation: {len(hours)}")
+    print("\n".join(hours))
+    print("\nVerdicts: " + ", ".join(f"{v.drafter} {v.outcome.value}" for v in run.verdicts))
+
+
+if __name__ == "__main__":
+    main()
