@@ -11,7 +11,7 @@ from benchmarks.decisions.rules import Decision
 from benchmarks.decisions.streams import SECONDS
 from specdeploy.judge import Outcome, PodWindow, Settings, Verdict, Window, expire, observe, start
 from specdeploy.judge.history import History, learn
-from specdeploy.replay import Ended, Trials, parse, read_lines
+from specdeploy.replay import Ended, Refused, judge_stream
 
 WINDOWS = 240
 SETTINGS = Settings(window_seconds=SECONDS, pod_sd=0.0, deadline_seconds=WINDOWS * SECONDS)
@@ -70,10 +70,8 @@ def record(file: BinaryIO, trials: Iterable[tuple[str, Iterable[Window]]]) -> No
 
 
 def replayed(file: BinaryIO, settings: Settings) -> Iterator[Ended]:
-    """Judges a recorded file as `specdeploy replay` does."""
-    trials = Trials(settings)
-    for _, raw in read_lines(file):
-        ended = trials.take(parse(raw))
-        if ended is not None:
-            yield ended
-    yield from trials.end()
+    """Judges a recorded file as `specdeploy replay` does. Raises ValueError for a broken line."""
+    for found in judge_stream(file, settings):
+        if isinstance(found, Refused):
+            raise ValueError(f"line {found.line}: {found.reason}")
+        yield found

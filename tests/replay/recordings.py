@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from specdeploy.judge import Settings, Window
-from specdeploy.replay import Ended, Trials, parse, read_lines
+from specdeploy.replay import Ended, judge_stream, parse
 from tests.judge.windows import noise
 
 SPEED = 50.0
@@ -54,14 +54,12 @@ def noisy(rng: random.Random, trial: str, ratio: float, windows: int) -> Iterato
 
 
 def judged(lines: Iterable[bytes], settings: Settings | None = None) -> list[Ended]:
-    """The ends of all trials, in the order in which they are printed. Broken lines fail the test."""
-    trials = Trials(settings or Settings())
-    found = []
-    for _, raw in read_lines(io.BytesIO(b"".join(lines))):
-        ended = trials.take(parse(raw))
-        if ended is not None:
-            found.append(ended)
-    return [*found, *trials.end()]
+    """The ends of all trials, in the order in which they are told. A broken line fails the test."""
+    ends = []
+    for found in judge_stream(io.BytesIO(b"".join(lines)), settings or Settings()):
+        assert isinstance(found, Ended), found
+        ends.append(found)
+    return ends
 
 
 def windows(lines: Iterable[bytes], seconds: float = 60.0) -> list[Window]:

@@ -100,8 +100,8 @@ def test_the_options_reach_the_judge(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["no-such-file.jsonl"], "cannot read no-such-file.jsonl: No such file or directory"),
-        (["."], "cannot read .: Is a directory"),
+        (["no-such-file.jsonl"], "no-such-file.jsonl: No such file or directory"),
+        (["."], ".: Is a directory"),
         (["-", "--confidence-percent", "100"], "confidence is out of range: 1.0"),
         (["-", "--minimum-effect-percent", "-1"], "minimum_effect is out of range: -0.01"),
         (["-", "--window-seconds", "nan"], "window_seconds is out of range: nan"),

@@ -19,7 +19,7 @@ from specdeploy.judge import (
     start,
 )
 from specdeploy.judge.history import History, learn, remember
-from specdeploy.replay import BrokenLine, Trials, parse, read_lines
+from specdeploy.replay import BrokenLine, Ended, Refused, Trials, judge_stream, parse
 from tests.replay.recordings import HISTORY, judged, line, noisy, windows
 
 RATIOS = {"wins": 1.2, "loses": 0.85, "sinks": 0.44, "same": 1.02}
@@ -102,17 +102,11 @@ def test_a_window_twice_or_back_in_time_is_refused_and_counted(window: int) -> N
 
 def test_a_broken_line_changes_nothing_for_the_others() -> None:
     lines = recordings()["wins"]
-    trials, broken, found = Trials(Settings()), 0, []
-    for raw in mixed([lines, [b"{}", lines[0], b"nonsense"]]):
-        try:
-            found.append(trials.take(parse(raw)))
-        except BrokenLine:
-            broken += 1
-    told = [ended for ended in found if ended is not None]
-    assert broken == 3
-    assert [(e.window, e.verdict.outcome) for e in told] == [
-        (e.window, e.verdict.outcome) for e in judged(lines)
-    ]
+    stream = io.BytesIO(b"".join(mixed([lines, [b"{}\n", lines[0], b"nonsense\n"]])))
+    found = list(judge_stream(stream, Settings()))
+    told = [(each.window, each.verdict.outcome) for each in found if isinstance(each, Ended)]
+    assert [each.line for each in found if isinstance(each, Refused)] == [2, 4, 6]
+    assert told == [(each.window, each.verdict.outcome) for each in judged(lines)]
 
 
 @pytest.mark.parametrize("arms", [{"ratio": None, "baseline": None}, {"baseline": None}, {"ratio": None}])
@@ -221,14 +215,12 @@ def test_memory_does_not_grow_with_the_lines() -> None:
         def readline(self, size: int | None = -1, /) -> bytes:
             return next(self.left, b"")
 
-    trials = Trials(Settings())
     tracemalloc.start()
     try:
-        for _, raw in read_lines(Endless()):  # type: ignore[arg-type]
-            trials.take(parse(raw))
+        (ended,) = judge_stream(Endless(), Settings())  # type: ignore[arg-type]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    (ended,) = trials.end()
+    assert isinstance(ended, Ended)
     assert ended.verdict.numbers.windows_seen == 100_000
     assert peak < 1_000_000

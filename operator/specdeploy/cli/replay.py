@@ -7,15 +7,15 @@ Exit code 0: every line was judged; 1: some lines were broken (each is named on 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Annotated, BinaryIO, NoReturn
 
 import typer
 
-from specdeploy.judge import Settings
-from specdeploy.replay import BrokenLine, Trials, as_json, parse, read_lines
+if TYPE_CHECKING:
+    from specdeploy.replay import Ended, Refused
 
 _BROKEN, _USAGE = 1, 2
 
@@ -39,6 +39,10 @@ def replay(
 
     Trials that have none after the last line follow in the order of their first lines.
     """
+    # Imported here: the other commands start fast without it.
+    from specdeploy.judge import Settings  # noqa: PLC0415
+    from specdeploy.replay import judge_stream  # noqa: PLC0415
+
     try:
         settings = Settings(
             window_seconds=window_seconds,
@@ -48,31 +52,28 @@ def replay(
             deadline_seconds=deadline_windows * window_seconds,
         )
         with _opened(file) as stream:
-            broken = _judge(stream, Trials(settings))
+            broken = _tell(judge_stream(stream, settings))
     except BrokenPipeError:
         raise  # whoever read the answer has enough; typer ends quietly
     except OSError as error:
-        _fail(f"cannot read {file}: {error.strerror}")
+        _fail(f"{file}: {error.strerror}")
     except ValueError as error:
         _fail(str(error))
     if broken:
         raise typer.Exit(_BROKEN)
 
 
-def _judge(stream: BinaryIO, trials: Trials) -> int:
-    """Judges all lines, prints the verdicts, and gives the number of broken lines."""
+def _tell(found: Iterable[Ended | Refused]) -> int:
+    """Prints verdicts on stdout and broken lines on stderr, as they come; gives the number of the latter."""
+    from specdeploy.replay import Refused, as_json  # noqa: PLC0415
+
     broken = 0
-    for number, raw in read_lines(stream):
-        try:
-            ended = trials.take(parse(raw))
-        except BrokenLine as error:
+    for each in found:
+        if isinstance(each, Refused):
             broken += 1
-            typer.echo(f"specdeploy: line {number}: {error}", err=True)
+            typer.echo(f"specdeploy: line {each.line}: {each.reason}", err=True)
         else:
-            if ended is not None:
-                typer.echo(as_json(ended))
-    for ended in trials.end():
-        typer.echo(as_json(ended))
+            typer.echo(as_json(each))
     return broken
 
 

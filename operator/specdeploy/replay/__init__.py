@@ -1,12 +1,13 @@
 """Recorded windows, judged without a cluster: JSON Lines in, one verdict a trial out.
 
 lines (bytes -> one recorded line) -> recording (one trial's lines -> the judge) -> trials (all trials, told
-apart, within bounds) -> report (a verdict as JSON). Streaming: what is kept is the state of the trials that
-have no verdict yet, and the names of those that have.
+apart, within bounds) -> stream (a whole file) -> report (a verdict as JSON). What is kept is the state of the
+trials that have no verdict yet, and the names of those that have.
 """
 
 from specdeploy.replay.lines import LONGEST_LINE, BrokenLine, Line, parse, read_lines
 from specdeploy.replay.report import as_json
+from specdeploy.replay.stream import Refused, judge_stream
 from specdeploy.replay.trials import MOST_OPEN, MOST_TRIALS, Ended, Trials
 
 __all__ = [
@@ -16,8 +17,10 @@ __all__ = [
     "BrokenLine",
     "Ended",
     "Line",
+    "Refused",
     "Trials",
     "as_json",
+    "judge_stream",
     "parse",
     "read_lines",
 ]
