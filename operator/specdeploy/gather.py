@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from specdeploy import judge
 from specdeploy.api.findings import Reading, read_spec, read_status
-from specdeploy.api.names import ANNOTATION_ADOPT, BASELINE, KIND, LABEL_NAME
+from specdeploy.api.names import ANNOTATION_ADOPT, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
 from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
 from specdeploy.engine.accelerators import missing_label_advice
@@ -17,7 +17,7 @@ from specdeploy.observe import belongs, controller, deployment, owner_words, pod
 from specdeploy.rollout import Deployment, Observation, Pod
 from specdeploy.rollout.evidence import compares_serving
 from specdeploy.rollout.quiet import Kept, overlaid
-from specdeploy.rollout.scene import scene, staged
+from specdeploy.rollout.scene import arms_of, scene, staged
 
 Key = tuple[str, str]
 
@@ -187,18 +187,6 @@ def _subject(seen: Observation, status: Status) -> Subject | None:
         compared=_compared(seen, status),
         stored=status.trial.last_window if status.trial else None,
     )
-
-
-def arms_of(status: Status) -> dict[str, str]:
-    """Template -> arm. Where the baseline serves, its pods are the baseline arm."""
-    arms: dict[str, str] = {}
-    if status.trial is not None:
-        arms[status.trial.template] = judge.TRIAL
-    if status.serving is not None:
-        arms[status.serving.template] = judge.BASELINE if status.serving.name == BASELINE else judge.SERVING
-    if status.baseline is not None:
-        arms[status.baseline.template] = judge.BASELINE
-    return arms
 
 
 def _compared(seen: Observation, status: Status) -> tuple[str, ...]:

@@ -114,6 +114,7 @@ class Reconciler:
         self._slots.note(key, holds=holds_pod(stored.status))
         self._telemetry.trials.set(len(self._slots))
         self._telemetry.verdicts_of(found.status, stored.status)
+        self._telemetry.skipped_windows(found.status, stored.status)
         self._telemetry.status(*key, stored.status)
         self._telemetry.failed_scrapes(failure.kind for failure in found.failures)
         if found.measured is not None:

@@ -5,12 +5,16 @@ from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from specdeploy.api.reasons import Condition
 from specdeploy.api.status import Status
 from specdeploy.metrics.figures import ArmFigures
 from specdeploy.metrics.sample import FailureKind
+from specdeploy.rollout.learning import weight
+from specdeploy.rollout.watch import standing
 
 _PREFIX = "specdeploy_"
 _OBJECT = ("namespace", "specdeployment")
+_RECHECKS = ("Kept", "Slower", "Undecided")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -57,7 +61,29 @@ class Telemetry:
         self.windows = self._gauge("trial_windows", "Windows that counted in the trial.", _OBJECT)
         self.ready = self._gauge("pods_ready", "Pods ready over all arms.", _OBJECT)
         self.desired = self._gauge("pods_desired", "Pods wanted over all arms.", _OBJECT)
-        self.verdicts = self._counter("verdicts", "Verdicts.", ("outcome",))
+        self.serving_ratio = self._gauge(
+            "serving_speed_ratio",
+            "Speed of what serves relative to the baseline, over about 60 windows compared.",
+            _OBJECT,
+        )
+        self.evidence = self._gauge(
+            "guard_evidence", "Evidence that what serves is slower than the baseline; 1 is an alarm.", _OBJECT
+        )
+        self.protected = self._gauge(
+            "protected", "1: what serves is compared by fresh evidence; 0: it is not.", _OBJECT
+        )
+        self.recheck = self._gauge(
+            "recheck_outcome", "1 for what the last re-check found.", (*_OBJECT, "outcome")
+        )
+        self.weight = self._gauge(
+            "baseline_load_weight",
+            "Weight of load learned from the baseline (w); absent: not known.",
+            _OBJECT,
+        )
+        self.verdicts = self._counter("verdicts", "Verdicts.", ("outcome", "reason"))
+        self.skipped = self._counter(
+            "trial_windows_skipped", "Windows of trials that were no evidence.", ("reason",)
+        )
         self.scrape_failures = self._counter("scrape_failures", "Reads of /metrics that failed.", ("kind",))
         self.reconciles = self._counter(
             "reconciles",
@@ -121,13 +147,36 @@ class Telemetry:
             (self.upper, trial.upper if trial else None),
         ):
             _set(gauge, (namespace, name), float(text) if text else None)
+        self._protection(namespace, name, status)
+
+    def _protection(self, namespace: str, name: str, status: Status) -> None:
+        """How what serves stands, and what the last re-check found."""
+        guard, arm = standing(status), status.baseline
+        found = status.condition(Condition.PROTECTED)
+        _set(self.serving_ratio, (namespace, name), guard.hour if guard else None)
+        _set(self.evidence, (namespace, name), guard.evidence if guard else None)
+        _set(self.protected, (namespace, name), float(found.status == "True") if found else None)
+        _set(self.weight, (namespace, name), weight(status))
+        for outcome in _RECHECKS:
+            told = 1.0 if arm is not None and arm.last_check == outcome else None
+            _set(self.recheck, (namespace, name, outcome), told)
+
+    def skipped_windows(self, before: Status, after: Status) -> None:
+        """Count the windows that were no evidence in this pass."""
+        old, new = before.trial, after.trial
+        if new is None:
+            return
+        same = old is not None and (old.revision, old.attempt) == (new.revision, new.attempt)
+        known = (old.skipped or {}) if old is not None and same else {}
+        for reason, count in (new.skipped or {}).items():
+            self.skipped.labels(reason).inc(max(0, count - known.get(reason, 0)))
 
     def verdicts_of(self, before: Status, after: Status) -> None:
         """Count the verdicts that are new."""
         known = {(v.revision, v.attempt, v.time) for v in before.verdicts or []}
         for verdict in after.verdicts or []:
             if (verdict.revision, verdict.attempt, verdict.time) not in known:
-                self.verdicts.labels(verdict.outcome.value).inc()
+                self.verdicts.labels(verdict.outcome.value, verdict.reason or "").inc()
 
     def failed_scrapes(self, kinds: Iterable[FailureKind]) -> None:
         """Count reads of pods that failed."""

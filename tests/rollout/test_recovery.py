@@ -33,6 +33,26 @@ def new_engine() -> World:
     return served().change(engine={"args": ["--max-num-seqs=64"]})
 
 
+def rechecked() -> World:
+    """Promoted in steps; the baseline's pod is given back at once, and a check is soon due."""
+    baseline = {"probationSeconds": 0, "recheckSeconds": 300}
+    world = fresh(DFLASH, replicas=6, baseline=baseline, promotion={"soakWindows": 1})
+    world.noise = 0.01
+    return world
+
+
+def decaying() -> World:
+    """The same; the check finds it slower."""
+    world = rechecked()
+
+    def decay(now: World) -> None:
+        if now.checking():
+            now.engines["dflash"] = Engine(speed=0.8)
+
+    world.watch = decay
+    return world
+
+
 def outcome(world: World) -> tuple[object, ...]:
     verdicts = [(v.drafter, v.revision, v.attempt, v.outcome) for v in world.typed.verdicts or []]
     return world.serving(), world.replicas(), verdicts
@@ -55,6 +75,26 @@ def test_killed_between_status_and_children_at_random_passes_it_comes_to_the_sam
     whole = run_with_kills(make(), lambda: "")
     killed = run_with_kills(make(), lambda: luck.choice(["", "before", "between"]))
     assert outcome(killed) == outcome(whole)
+
+
+@pytest.mark.parametrize(("make", "last"), [(rechecked, "Kept"), (decaying, "Slower")])
+@pytest.mark.parametrize("kind", ["before", "between"])
+def test_killed_in_every_third_pass_of_a_recheck_it_comes_to_the_same_end(
+    make: Callable[[], World], last: str, kind: str
+) -> None:
+    """In a check every window is stored: else it would begin anew with every restart."""
+    world = make()
+    for number in range(1000):
+        world.step(dies=kind if number % 3 == 0 else "")
+        found = world.typed.baseline
+        if found is not None and found.last_check is not None:
+            break
+    assert found is not None
+    assert found.last_check == last
+    world.watch = None
+    world.run(300)
+    assert world.serving() == ("dflash" if last == "Kept" else "baseline")
+    assert sum(world.replicas().values()) in (5, 6)
 
 
 @pytest.mark.parametrize("kind", ["before", "between"])

@@ -13,10 +13,10 @@ from typing import Any
 from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.status import Condition, Status, instant
-from specdeploy.gather import arms_of
 from specdeploy.judge import PodWindow, Window
 from specdeploy.rollout import Deployment, Exit, Observation, Plan, Pod, Step, advance, plan, quiet
 from specdeploy.rollout.quiet import Kept, overlaid
+from specdeploy.rollout.scene import arms_of
 
 START = 1_800_000_000.0
 IMAGE = "vllm/vllm-openai-rocm:v0.33.0"

@@ -1,10 +1,11 @@
 """The operator's own metrics: their names, and that series go with their object."""
 
-from specdeploy.api.reasons import Outcome
-from specdeploy.api.status import Capacity, Status, Verdict
+from specdeploy.api.reasons import Outcome, TrialState
+from specdeploy.api.status import Capacity, Status, TrialStatus, Verdict
 from specdeploy.metrics.figures import ArmFigures
 from specdeploy.metrics.sample import FailureKind
 from specdeploy.telemetry import Telemetry
+from tests.rollout.scenes import served
 from tests.shell.stage import Stage, exported, spec
 
 FIGURES = ArmFigures(
@@ -78,15 +79,60 @@ def test_an_object_that_is_gone_takes_its_series_with_it_and_no_others() -> None
     telemetry.forget("ns", "a")  # twice is once
 
 
-def test_a_verdict_is_counted_once_by_its_outcome() -> None:
+def test_a_verdict_is_counted_once_by_its_outcome_and_reason() -> None:
     telemetry = Telemetry()
-    verdict = Verdict(drafter="d", revision="r", outcome=Outcome.PROMOTED, time="2026-01-01T00:00:00Z")
+    verdict = Verdict(
+        drafter="d",
+        revision="r",
+        outcome=Outcome.PROMOTED,
+        reason="ProvenFaster",
+        time="2026-01-01T00:00:00Z",
+    )
     demoted = verdict.model_copy(update={"outcome": Outcome.RUNNER_UP})
     telemetry.verdicts_of(Status(), Status(verdicts=[verdict]))
     telemetry.verdicts_of(Status(verdicts=[verdict]), Status(verdicts=[verdict]))
     telemetry.verdicts_of(Status(verdicts=[verdict]), Status(verdicts=[demoted]))
-    assert value(telemetry, "verdicts_total", outcome="Promoted") == 1
-    assert value(telemetry, "verdicts_total", outcome="RunnerUp") is None
+    assert value(telemetry, "verdicts_total", outcome="Promoted", reason="ProvenFaster") == 1
+    assert value(telemetry, "verdicts_total", outcome="RunnerUp", reason="ProvenFaster") is None
+
+
+def on_trial(attempt: int, **skipped: int) -> Status:
+    moment = "2026-01-01T00:00:00Z"
+    return Status(
+        trial=TrialStatus(
+            drafter="d", revision="r", template="t", attempt=attempt, state=TrialState.MEASURING,
+            start_time=moment, state_time=moment, skipped=skipped or None,
+        )
+    )  # fmt: skip
+
+
+def test_windows_that_were_no_evidence_are_counted_once_by_reason() -> None:
+    telemetry = Telemetry()
+    telemetry.skipped_windows(Status(), on_trial(1, NoTraffic=1))
+    telemetry.skipped_windows(on_trial(1, NoTraffic=1), on_trial(1, NoTraffic=3, NoData=1))
+    telemetry.skipped_windows(on_trial(1, NoTraffic=3, NoData=1), on_trial(1, NoTraffic=3, NoData=1))
+    telemetry.skipped_windows(on_trial(1, NoTraffic=3, NoData=1), Status())
+    telemetry.skipped_windows(on_trial(1, NoTraffic=3), on_trial(2, NoTraffic=1))
+    assert value(telemetry, "trial_windows_skipped_total", reason="NoTraffic") == 4
+    assert value(telemetry, "trial_windows_skipped_total", reason="NoData") == 1
+
+
+def test_how_what_serves_is_protected_is_shown_and_goes_with_its_object() -> None:
+    telemetry = Telemetry()
+    world = served().run(100)
+    telemetry.status("ns", "a", world.known)
+    labels = {"namespace": "ns", "specdeployment": "a"}
+    assert value(telemetry, "protected", **labels) == 1
+    assert 1.6 < (value(telemetry, "serving_speed_ratio", **labels) or 0) < 2.0
+    assert 0 <= (value(telemetry, "guard_evidence", **labels) or 0) < 0.1
+    arm = world.known.baseline
+    assert arm is not None
+    checked = arm.model_copy(update={"last_check": "Undecided"})
+    telemetry.status("ns", "a", world.known.model_copy(update={"baseline": checked}))
+    assert value(telemetry, "recheck_outcome", **labels, outcome="Undecided") == 1
+    assert value(telemetry, "recheck_outcome", **labels, outcome="Kept") is None
+    telemetry.forget("ns", "a")
+    assert series(telemetry) == set()
 
 
 def test_failed_reads_are_counted_by_kind() -> None:
@@ -105,5 +151,5 @@ async def test_a_rollout_shows_its_trial_while_it_runs_and_its_verdict_after() -
     page = exported(stage)
     assert b"specdeploy_trial_speed_ratio{" not in page
     assert b"specdeploy_trials_running 0.0" in page
-    assert b'specdeploy_verdicts_total{outcome="Promoted"} 1.0' in page
+    assert b'specdeploy_verdicts_total{outcome="Promoted",reason="ProvenFaster"} 1.0' in page
     assert b'specdeploy_pods_ready{namespace="default",specdeployment="gemma"} 4.0' in page

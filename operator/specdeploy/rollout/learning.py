@@ -43,6 +43,12 @@ def learned(status: Status, settings: Settings) -> Learned:
     return learn(_history(status.baseline.history if status.baseline else None), settings)
 
 
+def weight(status: Status) -> float | None:
+    """The weight of load (w) that the next trial would take over; None while it is not known."""
+    known = learned(status, Settings())
+    return known.weight if known.weighed else None
+
+
 def _history(text: str | None) -> History:
     """A history that can't be read is one more that begins: it costs time, no verdict."""
     if text is None:

@@ -23,8 +23,10 @@ class Kept:
 
 
 def loud(status: Status) -> Status:
-    """The status without its quiet parts."""
-    return _with_parts(status, Status())
+    """The status without its quiet parts. In a re-check nothing is quiet: it would begin anew with every
+    restart."""
+    checking = status.baseline is not None and status.baseline.check is not None
+    return status if checking else _with_parts(status, Status())
 
 
 def overlaid(stored: Status, kept: Kept | None) -> Status:

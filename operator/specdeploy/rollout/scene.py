@@ -6,8 +6,9 @@ Flow: observation -> scene -> (serving, trial, conditions) -> step.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from specdeploy import judge
 from specdeploy.api.findings import Finding
-from specdeploy.api.names import ANNOTATION_PAUSED
+from specdeploy.api.names import ANNOTATION_PAUSED, BASELINE
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus
@@ -136,6 +137,19 @@ def staged(status: Status) -> str | None:
     """The template of the trial, while it has pods of its own."""
     trial = status.trial
     return trial.template if trial is not None and trial.state in ON_STAGE else None
+
+
+def arms_of(status: Status) -> dict[str, str]:
+    """Template -> arm. Where the baseline serves, its pods are the baseline arm; a promotion's fallback that
+    is another drafter belongs to none."""
+    arms: dict[str, str] = {}
+    if status.trial is not None:
+        arms[status.trial.template] = judge.TRIAL
+    if status.serving is not None:
+        arms[status.serving.template] = judge.BASELINE if status.serving.name == BASELINE else judge.SERVING
+    if status.baseline is not None:
+        arms[status.baseline.template] = judge.BASELINE
+    return arms
 
 
 def promoting(status: Status) -> TrialStatus | None:

@@ -20,7 +20,7 @@ from specdeploy.judge import (
     assess,
     start,
 )
-from specdeploy.judge.guard import Alarm, guard, start_guard, windows_to_see
+from specdeploy.judge.guard import Alarm, GuardSummary, guard, guard_summary, start_guard, windows_to_see
 from specdeploy.judge.guard_state import GuardState, pack_guard, unpack_guard
 from specdeploy.judge.verdict import Cause
 from specdeploy.rollout.decision import Ending, Event
@@ -44,6 +44,17 @@ def guard_of(status: Status, settings: Settings) -> tuple[GuardState, Event | No
     except (UnknownVersion, MalformedState) as error:
         text = f"the guard over {serving.name} starts again: its stored state can't be read ({error})"
         return fresh, Event("Warning", "EvidenceLost", text)
+
+
+def standing(status: Status) -> GuardSummary | None:
+    """How what serves stands by its guard, for metrics; None without one."""
+    serving = status.serving
+    if serving is None or serving.guard is None:
+        return None
+    try:
+        return guard_summary(unpack_guard(serving.guard))
+    except (UnknownVersion, MalformedState):
+        return None
 
 
 def with_guard(status: Status, serving: Serving, state: GuardState) -> Status:

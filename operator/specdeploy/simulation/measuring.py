@@ -4,12 +4,12 @@ grows.
 
 from collections.abc import Mapping, Sequence
 
-from specdeploy.api.names import BASELINE
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
-from specdeploy.gather import arms_of
-from specdeploy.judge import PodWindow, Settings, Use, Window, assess
-from specdeploy.rollout.scene import ON_STAGE
+from specdeploy.judge import PodWindow, Window
+from specdeploy.rollout import Observation
+from specdeploy.rollout.scene import arms_of, scene
+from specdeploy.rollout.watch import too_short
 from specdeploy.simulation.cluster import LivePod
 from specdeploy.simulation.pods import restarted, window_of
 from specdeploy.simulation.scenario import Traffic
@@ -32,9 +32,10 @@ class Measurer:
             return {}
         return {p.name: "connection timed out" for p in pods if p.ready}
 
-    def close(self, pods: Sequence[LivePod], status: Status, now: float) -> Window | None:
-        """The window that ends now; None while it grows, or where nothing is measured."""
-        length = float(self._spec.trial.window_seconds)
+    def close(self, pods: Sequence[LivePod], seen: Observation, status: Status) -> Window | None:
+        """The window that ends now; None while it grows, or where nothing is measured. `seen`: the rest of
+        what the pass sees."""
+        now, length = seen.now, float(self._spec.trial.window_seconds)
         index = int(now // length) - 1
         ready = [p for p in pods if p.ready]
         if not ready:
@@ -49,7 +50,8 @@ class Measurer:
                 arms[roles[pod.template]] = (*arms.get(roles[pod.template], ()), found)
         lengths = [p.seconds for arm in arms.values() for p in arm if not p.restarts]
         window = Window(index, max(lengths, default=length), arms)
-        if self._grows(window, status):
+        spec = seen.reading.spec
+        if spec is not None and too_short(scene(seen, status), status, spec, window):
             return None
         measured = {p.pod for arm in arms.values() for p in arm}
         for pod in ready:
@@ -67,15 +69,3 @@ class Measurer:
         if engine.meter.seconds < _SHORTEST_SHARE * length:
             return None
         return window_of(pod.name, engine.meter, self._traffic, finished=engine.finished, age=age)
-
-    def _grows(self, window: Window, status: Status) -> bool:
-        """A window of a trial with too little traffic is made longer before it is judged."""
-        if status.trial is None or status.trial.state not in ON_STAGE:
-            return False
-        serving = status.serving
-        settings = Settings(
-            window_seconds=float(self._spec.trial.window_seconds),
-            warmup_seconds=float(self._spec.trial.warmup),
-            compare_serving=serving is not None and serving.name != BASELINE,
-        )
-        return assess(window, settings).use is Use.EXTEND
