@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from specdeploy.judge import Learned, Settings, TrialState, start
+from specdeploy.judge import Settings, TrialState, start
 from specdeploy.judge.comparison import Comparison, Evidence
-from specdeploy.judge.interval import Corrections, Estimate, pod_term
+from specdeploy.judge.interval import Estimate, pod_term
 from specdeploy.judge.interval import estimate as estimate_with
 from specdeploy.judge.noise import Sums
 

@@ -9,6 +9,7 @@ from specdeploy.judge import (
     BASELINE,
     SERVING,
     TRIAL,
+    Learned,
     Outcome,
     Settings,
     Verdict,
@@ -22,7 +23,7 @@ from specdeploy.judge import (
     unpack,
 )
 from specdeploy.judge.comparison import Comparison
-from specdeploy.judge.decide import decide
+from specdeploy.judge.decide import CHECKS, case_of, decide
 from specdeploy.judge.noise import Sums
 from tests.judge.windows import SPEED, judge, noisy_windows, pod, window
 
@@ -266,3 +267,20 @@ def test_a_deadline_under_a_mismatch_promotes_nothing() -> None:
     assert expired.outcome is Outcome.INCONCLUSIVE
     assert "LoadMismatch" in expired.message
     assert "the arms do not carry the same load" in expired.message
+
+
+@pytest.mark.parametrize("pod_sd", [0.0, 0.01])
+@pytest.mark.parametrize("ratio", [0.92, 1.0, 1.04, 1.15])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_a_window_that_is_spared_the_interval_would_not_have_decided(
+    ratio: float, pod_sd: float, confidence: float
+) -> None:
+    """The short cut before the interval changes no verdict: all checks together say nothing either."""
+    settings = Settings(pod_sd=pod_sd, confidence=confidence)
+    state = start(settings, Learned(windows=60))
+    for each in noisy_windows(random.Random(ratio), ratio, 80, sd=0.03):
+        state, verdict = observe(state, each, settings)
+        case = case_of(state, settings)
+        assert verdict == next((found for check in CHECKS if (found := check(case)) is not None), None)
+        if verdict is not None:
+            break

@@ -1,8 +1,8 @@
 """PURE. Windows -> evidence -> verdict: is a drafter faster than no drafter, on this traffic?
 
-start() a trial, assess() each window (is it evidence, should it be longer?), observe() it, keep the state
-with pack() and unpack(), and expire() the trial when its time is up. No clock, no I/O; the state has a fixed
-size.
+What the baseline taught (`Learned`) and sensitivity() come before a trial; then start() it, assess()
+each window (is it evidence, should it be longer?), observe() it, keep the state with pack() and unpack(), and
+expire() the trial when its time is up. No clock, no I/O; the state has a fixed size.
 """
 
 from specdeploy.judge.assess import ADVICE, Use, WindowUse, assess

@@ -55,7 +55,7 @@ class Load(NamedTuple):
         """Both off by more than 10 % in the same direction, beyond 2 standard errors; `phi` is the
         autocorrelation of windows."""
         n, arrivals, arrivals_squares, batch, batch_squares, poisson, _, _ = self
-        if arrivals * batch <= 0 or min(abs(arrivals), abs(batch)) <= TOLERANCE * n:
+        if not n or arrivals * batch <= 0 or min(abs(arrivals), abs(batch)) <= TOLERANCE * n:
             return False
         independent = (1 - phi) / (1 + phi)
         poisson /= independent

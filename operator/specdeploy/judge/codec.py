@@ -14,12 +14,16 @@ import struct
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from specdeploy.judge.comparison import Comparison
+from specdeploy.judge.comparison import LARGEST_LOG, Comparison
+from specdeploy.judge.noise import LARGEST_PHI
 from specdeploy.judge.settings import Settings
-from specdeploy.judge.state import TrialState, start
+from specdeploy.judge.state import LARGEST_WEIGHT, TrialState, start
 
 VERSION = 2
 LARGEST = 1e19
+SMALLEST_ALPHA = 1e-7
+SMALLEST_PROMOTION_ALPHA = 1e-20
+LARGEST_INVERSE = 2 / (1 - LARGEST_WEIGHT) ** 2 * 1.01
 
 _TEMPLATE = start(Settings())
 
@@ -102,34 +106,42 @@ def _shaped(like: Any, numbers: Iterator[float]) -> Any:
 
 def _check(state: TrialState) -> None:
     """Refuses values with which the arithmetic of the judge could fail."""
-    frozen, watch = state.frozen, state.watch
-    counts = [*state.skipped, *watch.unreached, state.seen, watch.guards.queue.bits, watch.lane.windows]
-    for comparison in (state.baseline, state.serving):
-        counts += _counts(comparison)
-    for balance in (watch.baseline, watch.serving):
-        counts += [balance.load.n, balance.mix.n, balance.mix.asking]
-    counts += [watch.trial_pods.n, watch.baseline_pods.n]
+    frozen = state.frozen
+    comparisons = (state.baseline, state.serving)
     sane = (
-        min(counts) >= 0
-        and 0 < frozen.alpha < 1
-        and 0 < frozen.promotion_alpha < 1
-        and 0 <= frozen.phi < 1
-        and 0 <= frozen.weight < 1
-        and min(frozen.pod_sd, state.baseline.inverse_pods, state.serving.inverse_pods) >= 0
+        min(_integers(state._replace(last_index=0, last_reason=0))) >= 0
+        and min(frozen.alpha, frozen.promotion_alpha) >= SMALLEST_ALPHA
+        and max(frozen.alpha, frozen.promotion_alpha) < 1
+        and 0 <= frozen.phi <= LARGEST_PHI
+        and 0 <= frozen.weight <= LARGEST_WEIGHT
+        and 0 <= frozen.pod_sd <= 1
         and frozen.pod_freedom >= 3
+        and 0 <= frozen.learned.weight_se <= 1
         and frozen.disaster_sd >= 0.01
         and -1 <= state.last_reason < len(state.skipped)
+        and all(_consistent(comparison) for comparison in comparisons)
     )
     if not sane:
         raise MalformedState("the numbers of the state contradict each other")
 
 
-def _counts(comparison: Comparison) -> list[int]:
-    """What must not be negative. The recent half is never empty once there is evidence: a mean is taken over
-    it."""
+def _integers(value: Any) -> Iterator[int]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _integers(item)
+    elif isinstance(value, int):
+        yield value
+
+
+def _consistent(comparison: Comparison) -> bool:
+    """The recent half is never empty once there is evidence: a mean is taken over it."""
     whole, half, next_half = comparison.whole, comparison.half, comparison.next_half
-    counts = [band.n for band in comparison.bands]
-    for sums in (whole, half, next_half):
-        counts += [sums.n, sums.pairs, sums.n - sums.pairs]
-    counts += [next_half.n - half.n, whole.n - next_half.n, whole.pairs - half.pairs]
-    return [*counts, whole.n - half.n - min(1, whole.n)]
+    n = whole.n
+    return (
+        all(sums.pairs <= sums.n for sums in (whole, half, next_half))
+        and half.n <= next_half.n <= n
+        and half.pairs <= whole.pairs
+        and n - half.n >= min(1, n)
+        and abs(comparison.batch) <= n * LARGEST_LOG
+        and 0 <= comparison.inverse_pods <= n * LARGEST_INVERSE
+    )

@@ -55,7 +55,7 @@ def decide_alarms(state: TrialState, settings: Settings, *, told: bool = True) -
     """What is decided after every window, evidence or not. `told`: did it tell the guards anything?"""
     if not told and not state.watch.lane.alarmed:
         return None
-    return _first(ALARMS, _case(state, settings))
+    return _first(ALARMS, case_of(state, settings))
 
 
 def decide(state: TrialState, settings: Settings, *, told: bool = True) -> Verdict | None:
@@ -64,7 +64,7 @@ def decide(state: TrialState, settings: Settings, *, told: bool = True) -> Verdi
     if alarm is not None:
         return alarm
     if _may_be_decided(state, settings):
-        verdict = _first(CHECKS, _case(state, settings))
+        verdict = _first(CHECKS, case_of(state, settings))
         if verdict is not None:
             return verdict
     return decide_deadline(state, settings) if state.measured_seconds >= settings.deadline_seconds else None
@@ -72,7 +72,7 @@ def decide(state: TrialState, settings: Settings, *, told: bool = True) -> Verdi
 
 def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
     """The verdict when time is up. What is not proven is not promoted."""
-    case = _case(state, settings)
+    case = case_of(state, settings)
     known = _first((*ALARMS, _check_promoted), case)  # known before, and held back by the caller
     if known is not None:
         return known
@@ -96,16 +96,16 @@ def _may_be_decided(state: TrialState, settings: Settings) -> bool:
         return False
     if settings.compare_serving or n == WINDOWS_TO_LOOK_AGAIN:
         return True
-    found = state.corrections
-    mean = whole.total / n + found.surplus
+    mean = whole.total / n + state.watch.surplus.log_share
     goal = math.log1p(settings.minimum_effect)
     if mean >= goal:
         distance = mean if n >= settings.windows_needed else 0.0
     else:
         distance = (goal if n >= WINDOWS_TO_RETIRE else CLEARLY_SLOWER) - mean
-    if distance <= 0 or distance * distance * n * n <= 4 * whole.deviations:
+    if distance <= 0:
         return False
-    return distance > fixed_part(comparison, frozen, found)
+    spare = distance - fixed_part(comparison, frozen, state.corrections)
+    return spare > 0 and spare * spare * n * n > 4 * whole.deviations
 
 
 def _check_disaster(case: Case) -> Verdict | None:
@@ -206,7 +206,8 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def _case(state: TrialState, settings: Settings) -> Case:
+def case_of(state: TrialState, settings: Settings) -> Case:
+    """The trial with the intervals that the checks look at."""
     found = state.corrections
     serving = estimate(state.serving, state.frozen, found) if settings.compare_serving else None
     return Case(state, settings, found, estimate(state.baseline, state.frozen, found), serving)

@@ -16,6 +16,7 @@ from specdeploy.judge.noise import independent_share
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, start
 from specdeploy.judge.student import sequential_radius
+from specdeploy.judge.verdict import multiple
 
 ASSUMED_SD = 0.05
 STICKY_SD = 0.25
@@ -79,7 +80,7 @@ def _found(noise: _Noise, frozen: Frozen, settings: Settings) -> Sensitivity:
         few = f"{noise.windows:.0f} windows by the deadline are too few to promote anything"
         return Sensitivity(math.inf, False, f"{few}: set a later trial.deadlineSeconds")
     smallest = (radius + FOUR_OF_FIVE) * noise.sd / math.sqrt(effective) + noise.fixed
-    ratio = math.exp(max(math.log1p(settings.minimum_effect), smallest))
+    ratio = multiple(max(math.log1p(settings.minimum_effect), smallest)) or math.inf
     sentence = (
         f"can detect {ratio:.3f}x by the deadline ({noise.windows:.0f} windows, noise {noise.sd:.1%} each; "
         f"pods of the same kind may differ by {math.expm1(noise.fixed):.1%})"

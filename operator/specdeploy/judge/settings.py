@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from specdeploy.judge.guards import Limits
 
 LONG_WINDOW_SECONDS = 120.0
+LARGEST_CONFIDENCE = 0.999999
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Settings:
         checks = {
             "window_seconds": 0 < self.window_seconds < math.inf,
             "minimum_effect": 0 <= self.minimum_effect < math.inf,
-            "confidence": 0.5 <= self.confidence < 1,
+            "confidence": 0.5 <= self.confidence <= LARGEST_CONFIDENCE,
             "deadline_seconds": 0 < self.deadline_seconds < math.inf,
             "warmup_seconds": self.warmup_seconds is None or 0 <= self.warmup_seconds < math.inf,
             "pod_sd": 0 <= self.pod_sd <= 1,
