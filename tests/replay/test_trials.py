@@ -205,22 +205,47 @@ def test_a_decided_trial_is_no_longer_kept() -> None:
     assert trials.under_way == 0
 
 
+class Made(io.RawIOBase):
+    """A stream of lines that are made as they are read; `read_lines` counts them."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self.read_lines = 0
+        self._lines = iter(lines)
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.read_lines += 1
+        return next(self._lines, b"")
+
+
+def test_a_verdict_is_told_while_the_rest_of_the_stream_is_still_to_come() -> None:
+    """A hundred trials of a thousand lines each, mixed; each is decided by its second one."""
+    lines = [[line(str(trial), window, 0.3) for trial in range(100)] for window in range(2)]
+    late = (
+        each.replace(b'"window": 1', b'"window": %d' % window)
+        for window in range(2, 1000)
+        for each in lines[1]
+    )
+    stream = Made(chain(*lines, late))
+    found = judge_stream(stream, Settings())  # type: ignore[arg-type]
+    told = [next(found) for _ in range(100)]
+    assert stream.read_lines == 200
+    assert {each.trial for each in told if isinstance(each, Ended)} == set(map(str, range(100)))
+    assert list(found) == []
+    assert stream.read_lines == 100_001
+
+
 def test_memory_does_not_grow_with_the_lines() -> None:
-    class Endless(io.RawIOBase):
-        """A stream of 100,000 lines of one trial that are made as they are read."""
+    def growth(windows: int) -> int:
+        stream = Made(line("t", window, 1.02) for window in range(windows))
+        tracemalloc.start()
+        try:
+            (ended,) = judge_stream(stream, Settings(deadline_seconds=1e6, pod_sd=0.1))  # type: ignore[arg-type]
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert isinstance(ended, Ended)
+        assert ended.verdict.numbers.windows_seen == windows
+        return peak
 
-        def __init__(self) -> None:
-            self.left = iter(line("t", window, None, baseline=None) for window in range(100_000))
-
-        def readline(self, size: int | None = -1, /) -> bytes:
-            return next(self.left, b"")
-
-    tracemalloc.start()
-    try:
-        (ended,) = judge_stream(Endless(), Settings())  # type: ignore[arg-type]
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert isinstance(ended, Ended)
-    assert ended.verdict.numbers.windows_seen == 100_000
-    assert peak < 1_000_000
+    growth(10)
+    assert growth(600) < growth(100) + 20_000
