@@ -5,6 +5,7 @@
 
 import zlib
 from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +92,14 @@ class Stage:
             telemetry=self.telemetry,
             clock=lambda: self.now,
         )
+
+    def twin(self) -> "Stage":
+        """The same moment with a future of its own, under a new process."""
+        twin = copy(self)
+        twin.cluster, twin.pages = deepcopy(self.cluster), {}
+        twin.cluster.writes.clear()
+        twin.restart()
+        return twin
 
     # -- the operator -------------------------------------------------------------------------------
 
