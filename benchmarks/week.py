@@ -4,10 +4,11 @@ All policies meet the same requests and the same luck. Speed is decode tokens pe
 included (specdeploy.simulation.fleet says why), over the week and in the worst hour, relative to a fleet
 without speculation.
 
-The rules of others get the same candidates at the same times, one pod for the one on trial, and more than they
-would have: their pods load in no time and are never slow at first, a promotion moves all pods at once, and no
-pod is held back. What they promote stays until they promote another one: they look no more once a rollout has
-ended. A drafter that is always on is so from the beginning, even where it is listed later; the oracle waits.
+The rules of others get the same candidates at the same times, one pod for the one on trial, and more than
+they would have: their pods load in no time and are never slow at first, a promotion moves all pods at once,
+and no pod is held back. What they promote stays until they promote another one: they look no more once a
+rollout has ended. A drafter that is always on is so from the beginning, even where it is listed later; the
+oracle waits.
 """
 
 import argparse
@@ -173,9 +174,8 @@ def below(run: Run) -> list[str]:
     for hour, speed in found[OPERATOR].items():
         ratio = speed / found[BASELINE][hour] if found[BASELINE][hour] else 1.0
         if ratio < FLOOR:
-            words = [
-                change.text[:100] or change.trial for change in run.changes if 0 <= change.at - hour < _HOUR
-            ]
+            within = (change for change in run.changes if 0 <= change.at - hour < _HOUR)
+            words = dict.fromkeys(change.text[:100] or change.moving for change in within)
             lines.append(f"  {clock(hour, days=True)} {ratio:.3f}x: {'; '.join(words) or 'nothing happened'}")
     return lines
 

@@ -36,7 +36,7 @@ def _pace(target: Target, cost: RoundCosts, tau: float, slots: int = 512) -> Pac
 
 @pytest.mark.parametrize("requests", MI350X)
 def test_the_load_curve_of_a_measured_pair_is_met(requests: int) -> None:
-    scenario, _ = read_scenario(shipped()["loses-at-peak"].read_text(encoding="utf-8"), "loses-at-peak")
+    scenario, _ = read_scenario(shipped()["graph-cliff"].read_text(encoding="utf-8"), "graph-cliff")
     target, drafter = scenario.target, scenario.drafters["dspark"]
     tokens, ratio = MI350X[requests]
     usual = speed_at(_pace(target, plain(target), 1.0), requests)

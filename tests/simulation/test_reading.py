@@ -44,6 +44,8 @@ def _with(path: str, value: Any) -> str:
         (_with("spec.replicas", "many"), "spec.replicas: "),
         (_with("spec.trial", {"windowSecs": 60}), "spec.trial.windowSecs: this field is not known"),
         (_with("drafters.fast.cost", {"a": 1, "b": 0.01, "concurrency": 90}), "drafters.fast.cost: b is"),
+        (_with("edits", [{"at": "5m", "spec": {"replicas": 9}}]), "edits: change replicas; leave it"),
+        (_with("edits", [{"at": "5m", "spec": {"modle": "x"}}]), "edits[0].spec.modle: this field"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_told_where_why_and_what_to_do(text: str, told: str) -> None:

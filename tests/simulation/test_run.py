@@ -107,3 +107,18 @@ def test_without_traffic_nothing_is_proven_and_nothing_fails() -> None:
     run = _run(traffic={**SMALL["traffic"], "requestsPerSecond": 0})
     assert not run.verdicts
     assert summarise(run).speeds["SpecDeploy"] == 1
+
+
+def test_an_edit_is_followed_from_its_time_on() -> None:
+    later = [{"at": "20m", "spec": {"paused": False}}]
+    run = _run(spec={**SMALL["spec"], "paused": True}, edits=later)
+    trials = [change for change in run.changes if change.text.startswith("TrialStarted")]
+    assert [change.at - run.start for change in trials] == [1200.0]
+
+
+def test_the_oracle_knows_a_drafter_only_from_its_listing_on() -> None:
+    listed = SMALL["spec"]["drafters"]
+    run = _run(spec={**SMALL["spec"], "drafters": []}, edits=[{"at": "30m", "spec": {"drafters": listed}}])
+    early, late = run.laps[10].accounts, run.laps[50].accounts
+    assert early["oracle"] == early["baseline"]
+    assert late["oracle"] == late["fast"]

@@ -153,7 +153,7 @@ def _band(run: Run, y: Callable[[float], float], tall: int) -> str:
 
 
 class _Mark(NamedTuple):
-    """A verdict or a fault: when (seconds since the epoch), its words, its colour."""
+    """A verdict, a fault or an edit: when (seconds since the epoch), its words, its colour."""
 
     at: float
     words: str
@@ -170,7 +170,8 @@ def _mark(change: Change) -> _Mark | None:
     if verdict is not None:
         good = verdict in (Outcome.PROMOTED, Outcome.RUNNER_UP)
         return _Mark(change.at, f"{rest.strip().partition(':')[0]} {word}", GOOD if good else BAD)
-    return _Mark(change.at, rest.partition("(")[0].strip(), GREY) if word == "fault" else None
+    known = word in ("fault", "edit")
+    return _Mark(change.at, rest.partition("(")[0].strip(), GREY) if known else None
 
 
 def _flags(run: Run, marks: Sequence[_Mark], tall: int) -> str:

@@ -45,7 +45,7 @@ def _timeline(run: Run) -> Table:
     table.add_column("WHAT", overflow="fold")
     days = report.many_days(run)
     for change in run.changes:
-        when, words = report.clock(change.at, days=days), change.text or change.trial
+        when, words = report.clock(change.at, days=days), change.text or change.moving
         table.add_row(when, change.serving, _pods(change), Text(words, _colour(change.text)))
     return table
 
@@ -56,7 +56,7 @@ def _pods(change: Change) -> str:
 
 def _colour(text: str) -> str:
     word = text.partition(":")[0]
-    if word == "fault":
+    if word in ("fault", "edit"):
         return "magenta"
     found = next((o for o in Outcome if o.value == word), None)
     return "" if found is None else _COLOURS.get(found, "red")

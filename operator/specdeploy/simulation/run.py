@@ -5,7 +5,7 @@ it; `advance` and `plan` are the operator's own.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from specdeploy.api.findings import Reading, read_spec
@@ -40,6 +40,11 @@ class Change:
     trial: str
     pods: Mapping[str, int]
     text: str
+
+    @property
+    def moving(self) -> str:
+        """What goes on, where no Event or fault tells it."""
+        return "pods move" if self.trial == "-" else self.trial
 
 
 class Estimate(NamedTuple):
@@ -256,8 +261,10 @@ class Simulation:
 
     def _look(self, window_over: bool) -> None:
         """One pass: observe, decide, store, apply."""
-        window = self._measurer.close(self._cluster.pods, self._status, self._now) if window_over else None
-        seen = self._observation(window)
+        seen, window = self._observation(), None
+        if window_over:
+            window = self._measurer.close(self._cluster.pods, seen, self._status)
+            seen = replace(seen, window=window)
         step = advance(seen, self._status)
         self._status = step.status
         self._run.passes += 1
@@ -273,7 +280,7 @@ class Simulation:
         if window_over:
             self._lap(window)
 
-    def _observation(self, window: Window | None) -> Observation:
+    def _observation(self) -> Observation:
         later = (self._now // self._window_seconds + 1) * self._window_seconds
         return Observation(
             now=self._now,
@@ -285,7 +292,6 @@ class Simulation:
             reading=self._reading,
             deployments=tuple(self._cluster.deployments.values()),
             pods=tuple(pod.seen() for pod in self._cluster.pods),
-            window=window,
             window_end=later if self._cluster.serving() else None,
             default_image=_IMAGE,
             unreadable=self._measurer.unreadable(self._cluster.pods, self._now),
