@@ -29,8 +29,9 @@ from specdeploy.simulation.fleet import OPERATOR, ORACLE, Account, total
 from specdeploy.simulation.load import Demand
 from specdeploy.simulation.pods import Conditions, Engine, window_of
 from specdeploy.simulation.reading import read_scenario, shipped
+from specdeploy.simulation.record import MIDNIGHT, Run
 from specdeploy.simulation.report import clock, settled
-from specdeploy.simulation.run import MIDNIGHT, Run, Simulation
+from specdeploy.simulation.run import Simulation
 from specdeploy.simulation.scenario import Scenario
 
 _HOUR, _OLD = 3600.0, 1e8

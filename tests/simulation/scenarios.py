@@ -7,7 +7,8 @@ from typing import Any
 import yaml
 
 from specdeploy.simulation.reading import read_scenario, shipped
-from specdeploy.simulation.run import Run, Simulation
+from specdeploy.simulation.record import Run
+from specdeploy.simulation.run import Simulation
 
 
 def run_shipped(name: str, **update: Any) -> Run:

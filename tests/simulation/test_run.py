@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from specdeploy.judge import BASELINE, TRIAL
+from specdeploy.simulation.record import Run
 from specdeploy.simulation.report import against_baseline, as_dict, settled, summarise
-from specdeploy.simulation.run import Run
 from tests.simulation.scenarios import SMALL, run_of
 
 HALF_AN_HOUR = 1800.0

@@ -26,7 +26,7 @@ from specdeploy.cli.svg import (
 )
 from specdeploy.simulation import report
 from specdeploy.simulation.fleet import OPERATOR, ORACLE
-from specdeploy.simulation.run import Change, Lap, Run
+from specdeploy.simulation.record import Change, Lap, Run
 
 _WIDTH, _LEFT, _RIGHT = 960, 70, 800
 _SPEED, _PODS, _LOAD = 250, 110, 90

@@ -9,7 +9,7 @@ from specdeploy.api.reasons import Outcome
 from specdeploy.cli.show import figure
 from specdeploy.simulation import report
 from specdeploy.simulation.fleet import OPERATOR, ORACLE
-from specdeploy.simulation.run import Change, Lap, Run
+from specdeploy.simulation.record import Change, Lap, Run
 from specdeploy.simulation.scenario import Scenario
 
 _COLOURS = {Outcome.PROMOTED: "green", Outcome.RUNNER_UP: "cyan", Outcome.INCONCLUSIVE: "yellow"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from specdeploy.simulation.run import Run
+    from specdeploy.simulation.record import Run
 
 _PIPED = 140
 _LEAST_SECONDS, _MOST_SECONDS = 600.0, 60 * 86400.0

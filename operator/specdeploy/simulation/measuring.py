@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
 from specdeploy.judge import PodWindow, Window
+from specdeploy.judge.assess import FLOOR_DECODE_TOKENS, FLOOR_FIRST_TOKENS
 from specdeploy.rollout import Observation
 from specdeploy.rollout.scene import arms_of, scene
 from specdeploy.rollout.watch import too_short
@@ -50,8 +51,7 @@ class Measurer:
                 arms[roles[pod.template]] = (*arms.get(roles[pod.template], ()), found)
         lengths = [p.seconds for arm in arms.values() for p in arm if not p.restarts]
         window = Window(index, max(lengths, default=length), arms)
-        spec = seen.reading.spec
-        if spec is not None and too_short(scene(seen, status), status, spec, window):
+        if _grows(window, seen, status):
             return None
         measured = {p.pod for arm in arms.values() for p in arm}
         for pod in ready:
@@ -69,3 +69,13 @@ class Measurer:
         if engine.meter.seconds < _SHORTEST_SHARE * length:
             return None
         return window_of(pod.name, engine.meter, self._traffic, finished=engine.finished, age=age)
+
+
+def _grows(window: Window, seen: Observation, status: Status) -> bool:
+    """Whether a window must grow first. Where every single pod had traffic enough there is no need to ask."""
+    pods = [pod for arm in window.arms.values() for pod in arm]
+    enough = (p.decode_tokens >= FLOOR_DECODE_TOKENS and p.first_tokens >= FLOOR_FIRST_TOKENS for p in pods)
+    spec = seen.reading.spec
+    if spec is None or (pods and all(enough)):
+        return False
+    return too_short(scene(seen, status), status, spec, window)

@@ -10,7 +10,7 @@ from specdeploy.api.names import BASELINE
 from specdeploy.api.status import Verdict, instant
 from specdeploy.judge import TRIAL, Window
 from specdeploy.simulation.fleet import OPERATOR, ORACLE, Account, total
-from specdeploy.simulation.run import MIDNIGHT, Change, Lap, Run
+from specdeploy.simulation.record import MIDNIGHT, Change, Lap, Run
 
 _DAY, _HOUR = 86400.0, 3600.0
 _OF_A_VERDICT = frozenset(

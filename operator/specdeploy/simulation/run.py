@@ -4,14 +4,13 @@ As the operator's work queue does, a pass is made when an object has changed or 
 it; `advance` and `plan` are the operator's own.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import replace
 
 from specdeploy.api.findings import Reading, read_spec
 from specdeploy.api.names import BASELINE
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import Status, TrialStatus, Verdict
+from specdeploy.api.status import Status
 from specdeploy.judge import Window
 from specdeploy.rollout import Event, Observation, advance, plan
 from specdeploy.simulation.cluster import Cluster, Times
@@ -20,72 +19,12 @@ from specdeploy.simulation.fleet import OPERATOR, Account, Yardsticks
 from specdeploy.simulation.load import Demand
 from specdeploy.simulation.measuring import Measurer
 from specdeploy.simulation.pods import Conditions
+from specdeploy.simulation.record import MIDNIGHT, Change, Lap, Run, estimate_of
 from specdeploy.simulation.scenario import Fault, Scenario
-
-MIDNIGHT = 1_799_971_200.0
-"""A day in January 2027, in seconds since the epoch: where every simulation begins."""
 
 _IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
 # From a change in the cluster to the pass that it causes: the watch and the queue, in seconds.
 _REACTION = 1.0
-
-
-@dataclass(frozen=True)
-class Change:
-    """One line of the timeline: when (seconds since the epoch), what serves and is on trial from then on,
-    pods by drafter, and the Event or fault, if there was one."""
-
-    at: float
-    serving: str
-    trial: str
-    pods: Mapping[str, int]
-    text: str
-
-    @property
-    def moving(self) -> str:
-        """What goes on, where no Event or fault tells it."""
-        return "pods move" if self.trial == "-" else self.trial
-
-
-class Estimate(NamedTuple):
-    """A trial's speed as a multiple of the baseline's, with its interval; 0 to inf while it says nothing."""
-
-    ratio: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class Lap:
-    """One window: its end, requests per second, what served and was on trial, ready pods by drafter, requests
-    that no pod took, the window as the judge saw it (None: nothing to judge), the trial's estimate if it has
-    one, and what every fleet did."""
-
-    end: float
-    rate: float
-    serving: str
-    trial: str
-    pods: Mapping[str, int]
-    refused: float
-    window: Window | None
-    estimate: Estimate | None
-    accounts: Mapping[str, Account]
-
-
-@dataclass
-class Run:
-    """Everything that happened. `complete`: when every replica was ready for the first time (None: never).
-    `verdicts` in the order in which they fell."""
-
-    scenario: Scenario
-    spec: Spec
-    start: float
-    complete: float | None = None
-    changes: list[Change] = field(default_factory=list)
-    laps: list[Lap] = field(default_factory=list)
-    verdicts: list[Verdict] = field(default_factory=list)
-    status: Status = field(default_factory=Status)
-    passes: int = 0
 
 
 class Simulation:
@@ -228,7 +167,7 @@ class Simulation:
             self._configurations.lower(fault.drafter or "", fault.factor)
         else:
             self._slow.append((until, fault.factor))
-        self._note(f"fault: {_told(fault)}")
+        self._note(f"fault: {fault.told}")
         return True
 
     def _pod_fails(self, fault: Fault) -> bool:
@@ -239,7 +178,7 @@ class Simulation:
         if pod is None or pod.engine is None:
             return False
         self._spread(pod.engine.restart())
-        self._note(f"fault: {_told(fault)} ({pod.name})")
+        self._note(f"fault: {fault.told} ({pod.name})")
         return True
 
     def _template(self, arm: str) -> str | None:
@@ -343,7 +282,7 @@ class Simulation:
                 pods=self._counts(),
                 refused=self._refused,
                 window=window,
-                estimate=_estimate(self._status.trial),
+                estimate=estimate_of(self._status.trial),
                 accounts=self._spent,
             )
         )
@@ -356,20 +295,3 @@ def _times(scenario: Scenario, spec: Spec) -> dict[str, Times]:
         load = scenario.drafters[name].load_seconds
         times[name] = Times(target.load_seconds if load is None else load, target.drain_seconds)
     return times
-
-
-def _estimate(trial: TrialStatus | None) -> Estimate | None:
-    if trial is None or trial.ratio is None:
-        return None
-    return Estimate(float(trial.ratio), float(trial.lower or 0), float(trial.upper or "inf"))
-
-
-def _told(fault: Fault) -> str:
-    return {
-        "podLost": f"a pod of the {fault.arm} arm is lost",
-        "crash": f"an engine of {fault.drafter} crashes",
-        "queue": f"{fault.requests:g} requests come at once",
-        "metricsGap": f"no counters can be read for {fault.lasting:g} s",
-        "acceptance": f"the acceptance of {fault.drafter} is multiplied by {fault.factor:g}",
-        "slower": f"every engine runs at {fault.factor:g} of its speed for {fault.lasting:g} s",
-    }[fault.kind]

@@ -228,6 +228,18 @@ class Fault(Part):
             raise ValueError(f"a fault of kind {self.kind} needs {missing}")
         return self
 
+    @property
+    def told(self) -> str:
+        """What happens, for the timeline."""
+        return {
+            "podLost": f"a pod of the {self.arm} arm is lost",
+            "crash": f"an engine of {self.drafter} crashes",
+            "queue": f"{self.requests:g} requests come at once",
+            "metricsGap": f"no counters can be read for {self.lasting:g} s",
+            "acceptance": f"the acceptance of {self.drafter} is multiplied by {self.factor:g}",
+            "slower": f"every engine runs at {self.factor:g} of its speed for {self.lasting:g} s",
+        }[self.kind]
+
 
 class Edit(Part):
     """What a user changes, at a time since the start: fields of the spec's first level, each as a whole."""
