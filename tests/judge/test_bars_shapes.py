@@ -21,7 +21,7 @@ from tests.judge.streams import SECONDS, Played, ar1
 from tests.judge.test_bars import RUNS, luck
 from tests.judge.windows import WATCHED, judge
 
-FEW_RUNS = RUNS if RUNS >= 1000 else max(20, RUNS // 7)
+FEW_RUNS = RUNS if RUNS >= 1000 else max(15, RUNS // 10)
 
 pytestmark = pytest.mark.slow
 
