@@ -6,7 +6,8 @@
 #   make demo-down             remove what the demo brought up
 #   make test                  all tests, the ones on the real cluster included
 #   make test-vllm             the ones with the real engine
-#   make bench                 the cost of an idle operator
+#   make bench                 decisions beside the rules of others, a simulated week, replay's speed, idle cost
+#   make bars                  every bar of the judge at its full number of runs
 #   make lint                  ruff, mypy, import-linter, drift of generated files
 
 SHELL := /bin/bash
@@ -17,7 +18,7 @@ ENGINE ?= sim
 CONTEXT ?=
 export PYTHONPATH := operator:.
 
-.PHONY: help engine-packages demo demo-down test test-fast test-vllm bench lint format generate clean
+.PHONY: help engine-packages demo demo-down test test-fast test-vllm bench bars lint format generate clean
 .DEFAULT_GOAL := help
 
 help:
@@ -48,7 +49,13 @@ test-vllm: $(VENV)/.complete engine-packages
 	$(BIN)/python -m pytest -q -m vllm tests/vllm $(ARGS)
 
 bench: $(VENV)/.complete
+	$(BIN)/python -m benchmarks.decisions --runs 1000
+	$(BIN)/python -m benchmarks.week
+	$(BIN)/python -m benchmarks.replay
 	$(BIN)/python -m benchmarks.idle
+
+bars: $(VENV)/.complete
+	SPECDEPLOY_RUNS=1000 $(BIN)/python -m pytest -q -m slow tests/judge $(ARGS)
 
 lint: $(VENV)/.complete
 	$(BIN)/ruff check .
