@@ -283,3 +283,17 @@ def test_a_guard_that_can_not_be_read_is_told_and_begins_anew() -> None:
         e for e in world.events if e.startswith("Warning/EvidenceLost: the guard over dflash starts again")
     ]
     assert protected(world) == ("True", "Holdback")
+
+
+def test_under_an_unreadable_spec_nothing_is_compared_and_nothing_is_taken_off() -> None:
+    world = served().change(engine="none").run(100)
+    assert protected(world) == ("Unknown", "InvalidSpec")
+    assert world.serving() == "dflash"
+
+
+def test_a_recheck_looks_at_retention_anew() -> None:
+    world = between().change(replicas=8).run(4000, World.checking)
+    assert arm(world).retention == "Trials"
+    over(world).run(60)
+    assert (arm(world).retention, world.next_recheck) == ("Always", None)
+    assert world.replicas() == {"baseline": 1, "dflash": 7}

@@ -110,6 +110,7 @@ class TrialReason(Word):
     UNSCHEDULABLE = "Unschedulable", "no node has room for its pod, though what it borrowed is gone"
     PODS_REFUSED = "PodsRefused", "its pods are refused at creation: quota, policy, webhook, service account"
     NO_CAPACITY = "NoCapacity", "no node took the last trial's pod; tried again later"
+    NOT_SENSITIVE = "NotSensitive", "too noisy, or too few windows, to promote even 1.5x by the deadline"
     POD_REPLACED = "PodReplaced", "its pod was drained, evicted or deleted; windows pause, evidence is kept"
 
 

@@ -7,9 +7,11 @@ from specdeploy.api.names import ANNOTATION_RETRY, BASELINE
 from specdeploy.api.reasons import Outcome, Reason, TrialState
 from specdeploy.api.status import Status, TrialStatus, instant, seconds
 from specdeploy.engine.revision import RENDER_VERSION, Template
+from specdeploy.judge import Sensitivity, sensitivity
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
-from specdeploy.rollout.evidence import yardsticks
+from specdeploy.rollout.evidence import settings_of, yardsticks
+from specdeploy.rollout.learning import learned
 from specdeploy.rollout.scene import Scene, holds_back, roles_of
 from specdeploy.rollout.serving import succession
 from specdeploy.rollout.verdicts import attempts, quarantined
@@ -83,6 +85,22 @@ def _too_few(scene: Scene, status: Status) -> Hold | None:
     return Hold("TooFewReplicas", text, TrialState.WAITING_FOR_CAPACITY)
 
 
+def _insensitive(scene: Scene, status: Status) -> Hold | None:
+    """A trial that could not even promote a drafter of 1.5x is not worth a GPU."""
+    found = detectable(scene, status)
+    if found is None or found.enough:
+        return None
+    return Hold("NotSensitive", f"a trial could not promote even 1.5x: it {found.sentence}")
+
+
+def detectable(scene: Scene, status: Status) -> Sensitivity | None:
+    """What a trial that starts now can find out by its deadline; None while the spec can't be read."""
+    if scene.spec is None:
+        return None
+    settings = settings_of(scene, status, scene.spec)
+    return sensitivity(learned(status, settings), settings)
+
+
 def _no_room(scene: Scene, status: Status) -> Hold | None:
     """A node that did not take the last trial's pod takes no other's either: the slot is given back."""
     newest = next(iter(status.verdicts or []), None)
@@ -152,6 +170,7 @@ HOLDS: tuple[Callable[[Scene, Status], Hold | None], ...] = (
     _none_left,
     _paused,
     _too_few,
+    _insensitive,
     _no_room,
     _edited,
     _checking,
@@ -205,6 +224,8 @@ def choose(scene: Scene, status: Status) -> tuple[Status, tuple[Event, ...]]:
         due = instant(scene.now + scene.spec.trial.total_deadline_seconds)
         trial = trial.model_copy(update={"deadline_time": due})
     text = f"{template.drafter} is on trial (attempt {trial.attempt}): a pod is borrowed for it"
+    found = detectable(scene, status)
+    text += f"; it {found.sentence}" if found is not None else ""
     return status.model_copy(update={"trial": trial}), (Event("Normal", "TrialStarted", text),)
 
 

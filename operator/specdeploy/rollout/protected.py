@@ -21,6 +21,8 @@ def protected(scene: Scene, status: Status) -> Answer:
         return "Unknown", Reason.SCALED_TO_ZERO, "replicas is 0"
     if serving is None or arm is None or serving.name == BASELINE:
         return "True", Reason.BASELINE_SERVES, "no drafter serves that could be slower"
+    if not compares_serving(scene, status) and not scene.valid:
+        return "Unknown", Reason.INVALID_SPEC, "what serves goes on; the spec does not tell its engine"
     if not compares_serving(scene, status):
         text = f"{serving.name} runs on an engine that the spec has left: it makes way, or proves itself anew"
         return "False", Reason.OTHER_ENGINE, text

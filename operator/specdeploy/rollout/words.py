@@ -5,7 +5,7 @@ from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
-from specdeploy.judge import ADVICE, Reason, summary
+from specdeploy.judge import ADVICE, Reason, sensitivity_now, summary
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.conditions import lost_pods, obstacle
 from specdeploy.rollout.evidence import load, settings_of
@@ -15,6 +15,7 @@ from specdeploy.rollout.scene import Scene, staged, wanted_counts
 
 _LONGEST = 1000
 _QUIET_WINDOWS = 3
+_LARGEST_DETECTABLE = 100.0
 
 
 def describe(scene: Scene, status: Status) -> Status:
@@ -142,8 +143,18 @@ def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> 
     left = max(0, spec.trial.deadline_seconds - trial.measured_seconds)
     if scene.paused:
         return f"{text}; paused: if proven it is promoted when the pause ends."
-    text += f"; promoted from window {needed} on if proven, undecided at most {left} s more."
+    text += f"; promoted from window {needed} on if proven, undecided at most {left} s more"
+    text += f" ({_detectable(scene, status, spec, trial)})."
     return text if trial.reason else text + _last_window(scene, status, spec, trial)
+
+
+def _detectable(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
+    """What the trial can find out by its deadline, at its own noise."""
+    settings = settings_of(scene, status, spec)
+    found = sensitivity_now(load(status, trial, settings)[0], settings)
+    if found.ratio > _LARGEST_DETECTABLE:
+        return "too few windows are left to promote anything"
+    return f"{found.ratio:.2f}x or more is found by then"
 
 
 def quiet_from(trial: TrialStatus, spec: Spec) -> float:
