@@ -4,11 +4,10 @@ All policies meet the same requests and the same luck. Speed is decode tokens pe
 included (specdeploy.simulation.fleet says why), over the week and in the worst hour, relative to a fleet
 without speculation.
 
-The rules of others get the same candidates at the same times, one pod for the one on trial, and more than
-they would have: their pods load in no time and are never slow at first, a promotion moves all pods at once,
-and no pod is held back. What they promote stays until they promote another one: they look no more once a
-rollout has ended. A drafter that is always on is so from the beginning, even where it is listed later; the
-oracle waits.
+The rules of others get the same candidates at the same times, one pod for the one on trial, and pods that
+load, drain and are slow at first as long as the operator's; their fleets, too, move pod by pod. They hold no
+pod back and look no more once a rollout has ended: what they promote stays until they promote another one. A
+drafter that is always on is so from the beginning, even where it is listed later; the oracle waits.
 """
 
 import argparse
@@ -23,7 +22,7 @@ from benchmarks.decisions.rules import OTHERS, Decision, Rule
 from specdeploy.api.names import BASELINE
 from specdeploy.api.spec import Spec
 from specdeploy.judge import BASELINE as BASELINE_ARM
-from specdeploy.judge import TRIAL, Window
+from specdeploy.judge import TRIAL, PodWindow, Window
 from specdeploy.simulation.configurations import Configurations
 from specdeploy.simulation.fleet import OPERATOR, ORACLE, Account, total
 from specdeploy.simulation.load import Demand
@@ -34,7 +33,7 @@ from specdeploy.simulation.report import clock, settled
 from specdeploy.simulation.run import Simulation
 from specdeploy.simulation.scenario import Scenario
 
-_HOUR, _OLD = 3600.0, 1e8
+_HOUR = 3600.0
 _TRIAL_WINDOWS = 240
 FLOOR, OF_ORACLE = 0.99, 0.97
 
@@ -62,6 +61,15 @@ class Lived:
         return {hour: account.speed for hour, account in sums.items()}
 
 
+@dataclass
+class _Pod:
+    """A place's engine: what it runs, and when it was or will be ready (seconds since the start)."""
+
+    engine: Engine
+    name: str = BASELINE
+    ready_at: float = 0.0
+
+
 class Ruled:
     """A fleet in which a rule decides: each candidate in turn on the first pod, until the rule has spoken."""
 
@@ -69,7 +77,7 @@ class Ruled:
         self._scenario, self._spec, self._rule = scenario, spec, rule
         self._demand = Demand(scenario.traffic, scenario.noise, spec.replicas, scenario.seed)
         self._configurations = Configurations(scenario, spec)
-        self._engines = [Engine(place) for place in self._demand.places]
+        self._pods = [_Pod(Engine(place)) for place in self._demand.places]
         self._listed = [(at, _names(raw)) for at, raw in scenario.specs()]
         self._waiting: list[str] = []
         self._seen: set[str] = set()
@@ -81,8 +89,12 @@ class Ruled:
         length = float(self._spec.trial.window_seconds)
         start = MIDNIGHT + self._scenario.start
         for index in range(int(self._scenario.duration // length)):
-            self._follow(index * length)
-            yield start + (index + 1) * length, self._window(index, start + index * length, index * length)
+            elapsed = index * length
+            self._follow(elapsed)
+            self._move(elapsed)
+            account = self._serve(start + elapsed, elapsed, length)
+            self._decide(index, elapsed + length, length)
+            yield start + elapsed + length, account
             self._demand.turn()
 
     def _follow(self, elapsed: float) -> None:
@@ -91,42 +103,55 @@ class Ruled:
             fresh = [name for name in self._listed.pop(0)[1] if name not in self._seen]
             self._seen.update(fresh)
             self._waiting += fresh
-        if not self._trial and self._waiting:
-            self._next()
+        if not self._trial and self._waiting and self._settled(elapsed):
+            self._trial, self._judge, self._windows = self._waiting.pop(0), self._rule(), 0
 
-    def _window(self, index: int, moment: float, elapsed: float) -> Account:
-        length = float(self._spec.trial.window_seconds)
+    def _settled(self, elapsed: float) -> bool:
+        return all(pod.name == self._stable and pod.ready_at <= elapsed for pod in self._pods)
+
+    def _move(self, elapsed: float) -> None:
+        """One pod at a time, from a fleet that is whole, to what it should run."""
+        wanted = [self._trial or self._stable, *[self._stable] * (len(self._pods) - 1)]
+        wrong = [pod for pod, name in zip(self._pods, wanted, strict=True) if pod.name != name]
+        if wrong and all(pod.ready_at <= elapsed for pod in self._pods):
+            target, pod = self._scenario.target, wrong[0]
+            pod.name = wanted[self._pods.index(pod)]
+            pod.ready_at = elapsed + target.drain_seconds + target.load_seconds
+            pod.engine.restart()
+
+    def _serve(self, moment: float, elapsed: float, length: float) -> Account:
         running = self._configurations.at(moment, elapsed)
         now = Conditions(self._scenario.traffic, self._scenario.noise, self._configurations.prefill)
-        rate = self._demand.rate(moment, elapsed) / len(self._engines)
-        account = Account()
-        for name, engine in zip(self._placed(), self._engines, strict=True):
-            done = engine.serve(running[name], now, rate=rate, seconds=length, age=_OLD)
+        ready = [pod for pod in self._pods if pod.ready_at <= elapsed]
+        rate, account = self._demand.rate(moment, elapsed) / max(1, len(ready)), Account()
+        for pod in ready:
+            age = elapsed - pod.ready_at
+            done = pod.engine.serve(running[pod.name], now, rate=rate, seconds=length, age=age)
             account = account.add(Account(done.tokens, done.decode_seconds, done.waiting_seconds))
-        self._decide(index, length)
         return account
 
-    def _placed(self) -> list[str]:
-        return [self._trial or self._stable, *[self._stable] * (len(self._engines) - 1)]
+    def _decide(self, index: int, elapsed: float, length: float) -> None:
+        arms: dict[str, tuple[PodWindow, ...]] = {}
+        for i, pod in enumerate(self._pods):
+            meter = pod.engine.read()
+            arm = TRIAL if pod.name == self._trial else BASELINE_ARM
+            if meter.seconds:
+                age = elapsed - pod.ready_at
+                seen = window_of(
+                    f"p{i}", meter, self._scenario.traffic, finished=pod.engine.finished, age=age
+                )
+                arms[arm] = (*arms.get(arm, ()), seen)
+        if self._trial and TRIAL in arms:
+            self._ask(Window(index, length, arms))
 
-    def _decide(self, index: int, length: float) -> None:
-        pods = tuple(
-            window_of(f"p{i}", engine.read(), self._scenario.traffic, finished=engine.finished, age=_OLD)
-            for i, engine in enumerate(self._engines)
-        )
-        if not self._trial:
-            return
+    def _ask(self, window: Window) -> None:
         self._windows += 1
-        found = self._judge.look(Window(index, length, {TRIAL: pods[:1], BASELINE_ARM: pods[1:]}))
+        found = self._judge.look(window)
         if found is None and self._windows >= _TRIAL_WINDOWS:
             found = self._judge.end()
         if found is not None:
             self._stable = self._trial if found is Decision.PROMOTED else self._stable
-            self._next()
-
-    def _next(self) -> None:
-        self._trial = self._waiting.pop(0) if self._waiting else ""
-        self._judge, self._windows = self._rule(), 0
+            self._trial = ""
 
 
 def _names(raw: Mapping[str, Any]) -> list[str]:
