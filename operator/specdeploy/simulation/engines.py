@@ -86,7 +86,7 @@ def round_costs(target: Target, cost: Cost, tokens: int) -> RoundCosts:
         if per_token < -1e-9:
             least = target.drafted_token_ms * cost.concurrency / at
             raise ValueError(
-                f"b is {cost.b:g} plain steps, but verifying a token costs {least:.3f} at concurrency "
+                f"b is {cost.b:g} plain steps, but verifying a token costs {least:.4f} at concurrency "
                 f"{cost.concurrency:g}"
             )
     extra = (fixed + per_token * tokens) * _MS
