@@ -1,5 +1,6 @@
 """What a wrong scenario file is told: file, line, field, why, and what to do."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,3 +72,12 @@ def test_a_shipped_scenario_is_read_and_says_where_its_figures_come_from(name: s
     assert scenario.name == name
     assert scenario.source
     assert spec.drafters
+
+
+def test_the_scenario_in_the_documentation_is_read() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "simulation.md").read_text(encoding="utf-8")
+    block = page.partition("```yaml\n")[2].partition("```")[0]
+    spec = {"model": "x", "drafters": [{"name": "fast", "method": "ngram", "numSpeculativeTokens": 3}]}
+    scenario, _ = read_scenario(block.replace("{...}", yaml.safe_dump(spec, default_flow_style=True)), "doc")
+    assert scenario.drafters["fast"].slots == 64
+    assert len(scenario.edits) == len(scenario.faults) == 1
