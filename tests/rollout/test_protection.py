@@ -297,3 +297,19 @@ def test_a_recheck_looks_at_retention_anew() -> None:
     over(world).run(60)
     assert (arm(world).retention, world.next_recheck) == ("Always", None)
     assert world.replicas() == {"baseline": 1, "dflash": 7}
+
+
+def test_scaled_to_zero_in_a_promotion_the_soak_is_not_over() -> None:
+    world = fresh(DFLASH, replicas=8).run(2000, lambda w: w.replicas().get("dflash") == 2)
+    before = world.typed.trial
+    world.change(replicas=0).run(100)
+    assert world.state == "Promoting"
+    assert "once there are pods" in (world.typed.message or "")
+    world.change(replicas=8).run(100)
+    after = world.typed.trial
+    assert before is not None
+    assert after is not None
+    assert after.step == before.step
+    assert world.replicas()["dflash"] == 2
+    world.settle()
+    assert world.replicas() == {"baseline": 1, "dflash": 7}

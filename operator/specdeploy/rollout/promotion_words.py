@@ -15,6 +15,8 @@ def taking_over(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) ->
     if trial.step is None:
         return f"{trial.drafter} takes over, pod by pod."
     served = served_pods(scene, status)
+    if served == 0:
+        return f"{trial.drafter} takes over in steps, once there are pods."
     pods = stepped(served, trial.step, spec.trial.replicas)
     text = f"{trial.drafter} takes over in steps: {pods} of {served} serving pods now"
     if scene.paused:

@@ -160,7 +160,7 @@ def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
         return reverse(scene, status, trial, Ending(Outcome.UNHEALTHY, found.reason, text))
     if next_step(scene, status, trial, spec) is not None:
         return take_step(scene, status, trial, spec)
-    if not settled(scene, status):
+    if not settled(scene, status) or scene.replicas == 0:  # no pods are no soak
         return status, ()
     text = f"{serving.name} serves with every pod ({serving.summary})"
     status = demoted(status, trial.fallback).model_copy(update={"trial": None})

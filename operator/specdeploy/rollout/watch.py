@@ -36,14 +36,17 @@ def guard_of(status: Status, settings: Settings) -> tuple[GuardState, Event | No
     """The guard's state over what serves; one that knows nothing where there is none, and a warning where
     it can't be read."""
     serving = status.serving
-    fresh = start_guard(start(settings, learned(status, settings)), settings)
     if serving is None or serving.guard is None:
-        return fresh, None
+        return _fresh(status, settings), None
     try:
         return unpack_guard(serving.guard), None
     except (UnknownVersion, MalformedState) as error:
         text = f"the guard over {serving.name} starts again: its stored state can't be read ({error})"
-        return fresh, Event("Warning", "EvidenceLost", text)
+        return _fresh(status, settings), Event("Warning", "EvidenceLost", text)
+
+
+def _fresh(status: Status, settings: Settings) -> GuardState:
+    return start_guard(start(settings, learned(status, settings)), settings)
 
 
 def standing(status: Status) -> GuardSummary | None:
