@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -101,4 +101,4 @@ def poisson(rng: Random, mean: float) -> float:
 
 def changed(pair: Pair, **fields: Any) -> Pair:
     """The same window with other figures on the trial."""
-    return replace(pair[0], **fields), pair[1]
+    return pair[0]._replace(**fields), pair[1]

@@ -111,7 +111,7 @@ def test_too_little_traffic_on_both_arms_is_no_disaster() -> None:
 
 def queues(*pairs: tuple[float | None, float | None]) -> list[Window]:
     def queuing(waiting: float | None) -> tuple[PodWindow, ...]:
-        return (replace(pod(), requests_waiting=waiting),)
+        return (pod()._replace(requests_waiting=waiting),)
 
     return numbered(Window(0, 60.0, {TRIAL: queuing(a), BASELINE: queuing(b)}) for a, b in pairs)
 

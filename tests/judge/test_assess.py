@@ -33,7 +33,7 @@ def of(baseline: tuple[PodWindow, ...], trial: tuple[PodWindow, ...], seconds: f
         (of((IDLE,), (IDLE,), 600.0), Use.SKIPPED, Reason.NO_TRAFFIC, BASELINE),
         (of((pod(),), (IDLE,)), Use.SKIPPED, Reason.NO_TRAFFIC, TRIAL),
         (of((IDLE,), (pod(),)), Use.SKIPPED, Reason.NO_TRAFFIC, BASELINE),
-        (of((pod(),), (replace(IDLE, requests_running=2),)), Use.SKIPPED, Reason.STALLED, TRIAL),
+        (of((pod(),), (IDLE._replace(requests_running=2),)), Use.SKIPPED, Reason.STALLED, TRIAL),
         (of((pod(tokens=900),), (pod(tokens=900),)), Use.EXTEND, Reason.NO_TRAFFIC, BASELINE),
         (of((pod(first=9),), (pod(first=9),)), Use.EXTEND, Reason.NO_TRAFFIC, BASELINE),
         (of((pod(tokens=1000, first=10),), (pod(tokens=200, first=2),)), Use.USED, None, None),
@@ -83,7 +83,7 @@ def test_what_serves_must_be_measured_too_where_it_is_compared() -> None:
     ],
 )
 def test_a_pod_is_evidence_after_its_warm_up(ready: float | None, finished: float | None, use: Use) -> None:
-    young = replace(pod(), ready_seconds=ready, finished_since_ready=finished)
+    young = pod()._replace(ready_seconds=ready, finished_since_ready=finished)
     for each in (of((pod(),), (young,)), of((young,), (pod(),))):
         said = assess(each, Settings())
         assert said.use is use

@@ -1,7 +1,6 @@
 """The guards together: what each says, its switch, and what no window can do to them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import repeat
 from random import Random
 from typing import Any
@@ -130,9 +129,9 @@ def test_a_field_that_one_arm_does_not_tell_is_no_evidence_and_is_shown(
     field = next(iter(harm))
     trial, baseline = window(**harm)
     hidden = (
-        (replace(trial, **{field: value}), baseline)
+        (trial._replace(**{field: value}), baseline)
         if arm == "trial"
-        else (trial, replace(baseline, **{field: value}))
+        else (trial, baseline._replace(**{field: value}))
     )
     guards, found, _ = watched(repeat(hidden, 60))
     assert found is None

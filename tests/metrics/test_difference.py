@@ -85,7 +85,7 @@ def test_what_a_pod_does_not_count_stays_unknown() -> None:
 
     assert isinstance(window, PodWindow)
     told = {"pod", "seconds", "generation_tokens", "first_tokens", "itl_seconds", "restarts", "engines"}
-    assert {name for name in PodWindow.__slots__ if getattr(window, name) is not None} == told
+    assert {name for name in PodWindow._fields if getattr(window, name) is not None} == told
 
 
 @pytest.mark.parametrize("name", ["aborted_requests", "errored_requests", "preemptions", "prefix_hits"])

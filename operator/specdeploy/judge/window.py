@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 BASELINE = "baseline"
 TRIAL = "trial"
@@ -45,8 +46,7 @@ class Obstacle:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class PodWindow:
+class PodWindow(NamedTuple):
     """One pod over one window. Counters are differences over `seconds`; gauges are read at the window's end.
 
     `first_tokens` is the time-to-first-token count and `itl_seconds` the inter-token-latency sum of vLLM.
