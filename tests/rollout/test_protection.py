@@ -313,3 +313,17 @@ def test_scaled_to_zero_in_a_promotion_the_soak_is_not_over() -> None:
     assert world.replicas()["dflash"] == 2
     world.settle()
     assert world.replicas() == {"baseline": 1, "dflash": 7}
+
+
+def test_an_engine_that_the_spec_has_left_is_soaked_away_from_in_time_even_without_traffic() -> None:
+    world = served()
+    trial = {**world.spec["trial"], "totalDeadlineSeconds": 1500}
+    world.change(engine={"args": ["--max-num-seqs=64"], "startupSeconds": 60}, trial=trial)
+    world.run(2000, lambda w: w.state == "Promoting").run(60)
+    world.traffic = False
+    world.run(400)
+    assert world.state == "Promoting"
+    world.run(1200).settle()
+    assert world.serving() == "dflash"
+    assert world.replicas() == {"baseline": 1, "dflash": 3}
+    assert len({d.revision for d in world.deployments.values()}) == 2
