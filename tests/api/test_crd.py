@@ -13,7 +13,8 @@ from specdeploy.api.spec import Spec
 ROOT = Path(__file__).parents[2]
 KEYWORDS = {
     "type", "description", "properties", "required", "items", "additionalProperties", "default", "enum",
-    "format", "pattern", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "minimum", "maximum",
+    "format", "pattern", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "minimum",
+    "maximum",
     "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-validations",
 }  # fmt: skip
