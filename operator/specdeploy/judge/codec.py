@@ -12,6 +12,7 @@ import binascii
 import math
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from specdeploy.judge.comparison import LARGEST_LOG, Comparison
@@ -43,6 +44,7 @@ def pack(state: TrialState) -> str:
     return pack_tuple(VERSION, state)
 
 
+@lru_cache(maxsize=32)  # a pass asks for the same text several times
 def unpack(text: str) -> TrialState:
     """The state that `pack` gave. Raises UnknownVersion or MalformedState, nothing else."""
     state = unpack_tuple(VERSION, _TEMPLATE, text)

@@ -6,6 +6,7 @@ trial -> guard_state -> guard. Starts with what the trial has proven and keeps n
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 from specdeploy.judge.bands import NO_BANDS, Bands
@@ -165,6 +166,7 @@ def pack_guard(state: GuardState) -> str:
     return pack_tuple(VERSION, state)
 
 
+@lru_cache(maxsize=32)  # a pass asks for the same text several times
 def unpack_guard(text: str) -> GuardState:
     """The state that pack_guard gave. Raises UnknownVersion or MalformedState, nothing else."""
     state = unpack_tuple(VERSION, _TEMPLATE, text)

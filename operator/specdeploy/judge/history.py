@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from specdeploy.judge.arm import LARGEST_COUNTER, Arm, measure_arm, warm
@@ -130,6 +131,7 @@ def pack_history(history: History) -> str:
     return pack_tuple(VERSION, history)
 
 
+@lru_cache(maxsize=32)  # a pass asks for the same text several times
 def unpack_history(text: str) -> History:
     """The history that `pack_history` gave. Raises UnknownVersion or MalformedState, nothing else."""
     history = unpack_tuple(VERSION, History(), text)
