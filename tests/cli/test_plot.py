@@ -1,12 +1,19 @@
 """Pictures of trials: well-formed, and true to the numbers."""
 
+import json
+import os
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 from specdeploy.api.status import Status
 from specdeploy.cli.plot import panels, svg
+
+HERE = Path(__file__).parent
+# One promoted, one slower, one disaster, as the judge has ended them on seeded windows.
+THREE = json.loads((HERE / "three_trials.json").read_text())
 
 VERDICT = {
     "drafter": "slow<er>",
@@ -56,3 +63,21 @@ def test_a_verdict_without_windows_has_no_panel_and_nothing_to_draw_is_said() ->
     assert panels(status) == []
     with pytest.raises(ValueError, match="no trial has measured a window yet"):
         svg("demo", [])
+
+
+def test_three_trials_look_as_they_did_when_somebody_looked_at_them() -> None:
+    """Run with UPDATE_GOLDEN=1 to draw it anew, then look at it: five seconds must tell what happened."""
+    golden = HERE / "golden" / "three_trials.svg"
+    drawn = svg("default/gemma", panels(Status.model_validate(THREE)))
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(drawn)
+    assert drawn == golden.read_text()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [("Promoted", "it serves"), ("Slower", "taken away"), ("Disaster", "taken away at once")],
+)
+def test_the_panel_says_what_became_of_the_drafter(outcome: str, words: str) -> None:
+    shown = {panel.title.partition(": ")[2]: panel.end for panel in panels(Status.model_validate(THREE))}
+    assert words in shown[outcome]
