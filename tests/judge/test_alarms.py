@@ -150,7 +150,7 @@ def test_less_capacity_vetoes_however_fast_the_trial_is() -> None:
     _, verdict, looked = judge(arms[1:])
     assert verdict is not None
     assert (verdict.outcome, looked) == (Outcome.GUARDED, 30)
-    assert "waited on the trial pods in 3 of the last 5 windows" in verdict.message
+    assert "waited on its pods in 3 of the last 5 windows" in verdict.message
 
 
 def test_no_data_leaves_the_alarms_as_they_were() -> None:

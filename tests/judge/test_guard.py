@@ -20,6 +20,7 @@ from specdeploy.judge import (
 )
 from specdeploy.judge.guard import (
     CheckResult,
+    behind,
     check_outcome,
     drifted,
     guard,
@@ -260,7 +261,8 @@ def test_a_guard_beside_speed_raises_the_alarm_with_its_own_cause() -> None:
         index += 1
     assert alarm is not None
     assert alarm.cause == "LessCapacity"
-    assert alarm.message.startswith("after its promotion, its serving pods taken as the trial: ")
+    assert alarm.message.startswith("requests waited on its pods in 3 of the last 5 windows")
+    assert alarm.numbers.newest == (pytest.approx(1.3), 3)
 
 
 def test_the_ranges_of_batch_without_proof_are_named() -> None:
@@ -270,6 +272,37 @@ def test_the_ranges_of_batch_without_proof_are_named() -> None:
         arms = {BASELINE: (pod(tokens=90_000.0),), SERVING: (pod(SPEED * 1.3, tokens=90_000.0),)}
         state, _ = guard(state, Window(FIRST + index, SECONDS, arms), SETTINGS)
     assert uncovered(state, (0.1, 0.4, 0.3, 0.2)) == ("64 and more",)
+
+
+@pytest.mark.parametrize(
+    ("share", "windows", "said"),
+    [
+        (0.2, 10, ("16 to 64 (0.950x over 10 windows)",)),
+        (0.2, 9, ()),
+        (0.19, 10, ()),
+    ],
+)
+def test_a_range_of_batch_with_much_of_the_days_work_in_which_it_is_slower_is_named(
+    share: float, windows: int, said: tuple[str, ...]
+) -> None:
+    state = promoted()
+    for index in range(FIRST, FIRST + windows):
+        arms = {BASELINE: (pod(tokens=90_000.0),), SERVING: (pod(SPEED * 0.95, tokens=90_000.0),)}
+        state, _ = guard(state, Window(index, SECONDS, arms), SETTINGS)
+    assert behind(state, (0.1, 0.7 - share, share, 0.2)) == said
+
+
+def test_the_newest_windows_are_the_last_ten_or_those_in_which_the_evidence_rises() -> None:
+    state = promoted(settings=EXACT)
+    assert guard_summary(state).newest is None
+    state, _, _ = watched(state, after(1.3, 40), EXACT)
+    newest = guard_summary(state).newest
+    assert newest == (pytest.approx(1.3, rel=0.05), 10)
+    state, alarm, _ = watched(state, after(0.8, 40, first=FIRST + 40), EXACT)
+    assert alarm is not None
+    assert alarm.numbers.newest is not None
+    assert alarm.numbers.newest.ratio == pytest.approx(0.8, rel=0.1)
+    assert f"the last {alarm.numbers.newest.windows} windows" in alarm.message
 
 
 def test_a_soak_is_as_long_as_the_guard_needs() -> None:

@@ -20,10 +20,13 @@ from specdeploy.judge.comparison import LARGEST_LOG
 from specdeploy.judge.detector import ALARM, KEEP, windows_to_alarm
 from specdeploy.judge.evidence import compare
 from specdeploy.judge.guard_report import (
+    NEWEST_WINDOWS,
     Alarm,
     CheckOutcome,
     CheckResult,
     GuardSummary,
+    Newest,
+    behind,
     drifted,
     guard_summary,
     measured,
@@ -40,7 +43,6 @@ from specdeploy.judge.guard_state import (
     untold,
 )
 from specdeploy.judge.guards import Guards, Limits, veto, watch
-from specdeploy.judge.learned import band_of
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Cause
@@ -52,6 +54,8 @@ __all__ = [
     "CheckResult",
     "GuardState",
     "GuardSummary",
+    "Newest",
+    "behind",
     "check_outcome",
     "drifted",
     "guard",
@@ -111,7 +115,8 @@ def guard(state: GuardState, window: Window, settings: Settings) -> tuple[GuardS
 
 
 def start_check(state: GuardState) -> GuardState:
-    """Begins a re-check: its interval is made of its own windows, all else goes on."""
+    """Begins a re-check, or the soak of a promotion's step: its interval is made of its own windows, all else
+    goes on."""
     drift = state.drift
     fresh = drift._replace(acceptance=drift.acceptance.checked(), speed=drift.speed.checked())
     return state._replace(stretch=Stretch(), drift=fresh)
@@ -143,8 +148,7 @@ def windows_to_see(state: GuardState, ratio: float = 0.90) -> int:
 def uncovered(state: GuardState, shares: tuple[float, ...]) -> tuple[str, ...]:
     """Ranges of batch with a fifth or more of the day's request-seconds (`shares`, by BANDS) and fewer than
     10 windows behind the proof, of the trial and the guard together."""
-    one, two, three, four = (bands.Band(windows) for windows in state.proven)
-    return bands.uncovered((one, two, three, four), shares)
+    return bands.uncovered(state.proven, shares)
 
 
 @lru_cache(maxsize=16)
@@ -164,21 +168,21 @@ def _busy(reading: Reading) -> bool:
 
 
 def _compare(state: GuardState, serving: Arm, baseline: Arm, drift: Drift) -> GuardState:
-    terms, index, proven = state.terms, state.last_index, state.proven
+    terms, index = state.terms, state.last_index
     evidence = compare(serving, baseline, terms.weight)
     # Not clipped by its spread, as a trial's are: a loss must not be taken for an outlier. The cap of the
     # detector's step bounds what one window can do.
     value = _bounded(evidence.y) + terms.surplus
     detector = state.detector.add(index, value + terms.kappa(evidence.inverse_pods) + state.penalty)
     batch = math.exp(baseline.log_batch)
-    band = band_of(batch)
     rising = bands.NO_BANDS if detector.evidence < RISING else bands.add_to_band(state.rising, batch, value)
     return state._replace(
         detector=detector,
         load=state.load + (1 - KEEP) * (_bounded(evidence.load) - state.load),
         inverse_pods=evidence.inverse_pods,
         hour=state.hour + (value - state.hour) / min(state.compared + 1, HOUR_WINDOWS),
-        proven=(*proven[:band], proven[band] + 1, *proven[band + 1 :]),
+        newest=state.newest + (value - state.newest) / min(state.compared + 1, NEWEST_WINDOWS),
+        proven=bands.add_to_band(state.proven, batch, value - terms.surplus),
         rising=rising,
         stretch=state.stretch.add(index, evidence, batch),
         drift=drift,
@@ -231,8 +235,7 @@ def _alarm(state: GuardState, limits: Limits) -> Alarm | None:
     found = veto(state.guards, limits)
     if found is None:
         return None
-    message = f"after its promotion, its serving pods taken as the trial: {found.message}"
-    return Alarm(found.cause, message, guard_summary(state))
+    return Alarm(found.cause, found.message, guard_summary(state))
 
 
 def _bounded(log: float) -> float:

@@ -8,23 +8,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from specdeploy.judge import bands
 from specdeploy.judge.drift import Cusum
 from specdeploy.judge.guard_state import GuardState
 from specdeploy.judge.verdict import multiple
 
+NEWEST_WINDOWS = 10
+
+
+class Newest(NamedTuple):
+    """The newest windows: their mean speed as a multiple of the baseline's, and how many they are."""
+
+    ratio: float
+    windows: int
+
 
 @dataclass(frozen=True, slots=True)
 class GuardSummary:
     """How what serves stands, as multiples of the baseline's speed; None while unknown.
 
-    `hour` is over about the last 60 windows compared; `ratio`, `lower` and `upper` are over the `windows`
-    since the promotion or since the newest re-check began. `last_index` is the newest window seen. `evidence`
-    of being slower is a multiple of what raises the alarm. `drift` says what has moved while no baseline ran.
+    `hour` is over about the last 60 windows compared, `newest` over those in which the evidence against it
+    rises, else over about 10; `ratio`, `lower` and `upper` are over the `windows` since the promotion or
+    since its newest step or re-check began. `last_index` is the newest window seen. `evidence` of being
+    slower is a multiple of what raises the alarm. `drift` says what has moved while no baseline ran.
     """
 
     hour: float | None
+    newest: Newest | None
     ratio: float | None
     lower: float | None
     upper: float | None
@@ -65,6 +77,7 @@ def guard_summary(state: GuardState) -> GuardSummary:
     known = terms.estimate(stretch.comparison)
     return GuardSummary(
         hour=multiple(state.hour) if state.compared else None,
+        newest=newest(state),
         ratio=multiple(stretch.whole.mean + terms.surplus) if stretch.whole.n else None,
         lower=multiple(known.lower(terms.alpha)) if known else None,
         upper=multiple(known.upper(terms.alpha)) if known else None,
@@ -72,6 +85,25 @@ def guard_summary(state: GuardState) -> GuardSummary:
         last_index=state.last_index,
         evidence=state.detector.evidence,
         drift=drifted(state),
+    )
+
+
+def newest(state: GuardState) -> Newest | None:
+    """The newest windows compared."""
+    windows = sum(band.n for band in state.rising)
+    log = math.fsum(band.total for band in state.rising) / windows if windows else state.newest
+    ratio = multiple(log) if state.compared else None
+    return None if ratio is None else Newest(ratio, windows or min(state.compared, NEWEST_WINDOWS))
+
+
+def behind(state: GuardState, shares: tuple[float, ...]) -> tuple[str, ...]:
+    """Ranges of batch with a fifth or more of the day's request-seconds (`shares`, by BANDS), 10 windows or
+    more behind the proof, and a mean in them below the baseline's speed."""
+    surplus = state.terms.surplus
+    return tuple(
+        f"{bands.name_of(place)} ({times(band.total + band.n * surplus, band.n)} over {band.n} windows)"
+        for place, (band, share) in enumerate(zip(state.proven, shares, strict=True))
+        if share >= bands.SHARE_TO_COVER and band.n >= bands.WINDOWS_TO_COVER and band.mean + surplus < 0
     )
 
 
@@ -91,8 +123,8 @@ def slower(state: GuardState) -> str:
     lost = state.rising[worst]
     where = f"batch {bands.name_of(worst)}"
     if lost.n < windows:
-        where = f"{where} most ({_times(lost.total, lost.n)} over {lost.n} of them)"
-    text = f"{_times(total, windows)} the baseline's decode speed over the last {windows} windows compared"
+        where = f"{where} most ({times(lost.total, lost.n)} over {lost.n} of them)"
+    text = f"{times(total, windows)} the baseline's decode speed over the last {windows} windows compared"
     return f"{text}, at {where}: what serves has become slower than the baseline, rolled back"
 
 
@@ -105,7 +137,8 @@ def measured(state: GuardState) -> str:
     return f"{times} the baseline's decode speed over the {summary.windows} windows of the re-check"
 
 
-def _times(total: float, windows: int) -> str:
+def times(total: float, windows: int) -> str:
+    """The mean of `windows` log ratios with this `total`, in words."""
     ratio = multiple(total / windows) if windows else None
     return "an unknown multiple of" if ratio is None else f"{ratio:.3f}x"
 

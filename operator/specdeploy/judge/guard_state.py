@@ -16,10 +16,10 @@ from specdeploy.judge.detector import LARGEST_LOG, Detector, Noise, known_noise
 from specdeploy.judge.drift import Cusum
 from specdeploy.judge.guards import Guards
 from specdeploy.judge.interval import Corrections, Estimate, Frozen, estimate
-from specdeploy.judge.learned import BANDS, Learned
+from specdeploy.judge.learned import Learned
 from specdeploy.judge.noise import Sums
 
-VERSION = 1
+VERSION = 2
 TWO_SIDED_95 = 1.96
 SMALLEST_WEIGHT = 1e-3
 
@@ -62,8 +62,8 @@ class Terms(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The comparison since the promotion, or since the newest re-check began: what of a trial's Comparison
-    its interval is made of."""
+    """The comparison since the promotion, or since its newest step or re-check began: what of a trial's
+    Comparison its interval is made of."""
 
     whole: Sums = Sums()
     last_value: float = 0.0
@@ -103,9 +103,10 @@ class GuardState(NamedTuple):
     """What serves, against the baseline, since its promotion.
 
     `load` is the running mean log ratio of decode tokens per pod-second, `inverse_pods` 1/m + 1/m' of the
-    newest comparison's pods, `hour` the running mean log ratio over about 60 windows. `proven` counts the
-    windows behind the proof in each of BANDS, the trial's included; `rising` has those since the evidence
-    against the drafter began to rise. `guards` are those beside speed. `seen` and `compared` count windows.
+    newest comparison's pods, `hour` and `newest` the running mean log ratio over about 60 and 10 windows.
+    `proven` has the windows behind the proof in each of BANDS, the trial's included, without the surplus;
+    `rising` has those since the evidence against the drafter began to rise. `guards` are those beside speed.
+    `seen` and `compared` count windows.
     """
 
     terms: Terms
@@ -113,7 +114,8 @@ class GuardState(NamedTuple):
     load: float
     inverse_pods: float
     hour: float
-    proven: tuple[int, ...] = (0,) * len(BANDS)
+    newest: float
+    proven: Bands = NO_BANDS
     rising: Bands = NO_BANDS
     stretch: Stretch = Stretch()
     drift: Drift = Drift()
@@ -157,12 +159,13 @@ def begin(comparison: Comparison, terms: Terms) -> GuardState:
         load=comparison.load / windows,
         inverse_pods=comparison.inverse_pods / windows if whole.n else 2.0,
         hour=whole.mean,
-        proven=tuple(band.n for band in comparison.bands),
+        newest=whole.mean,
+        proven=comparison.bands,
     )
 
 
 def pack_guard(state: GuardState) -> str:
-    """The state as ASCII text, always of the same length, under 1 KB."""
+    """The state as ASCII text, always of the same length, under 2 KB."""
     return pack_tuple(VERSION, state)
 
 
@@ -201,7 +204,7 @@ def _sane_detector(detector: Detector) -> bool:
 
 
 def _sane_counts(state: GuardState) -> bool:
-    counts = [*state.proven, state.seen, state.compared, *(band.n for band in state.rising)]
+    counts = [state.seen, state.compared, *(band.n for band in (*state.proven, *state.rising))]
     for sums in (state.stretch.whole, state.drift.acceptance.known, state.drift.speed.known):
         counts += [sums.n, sums.pairs, sums.n - sums.pairs]
     return min(counts) >= 0 and state.stretch.inverse_pods >= 0 and 0 <= state.inverse_pods <= 2

@@ -67,7 +67,7 @@ def _check_capacity(guards: Guards, limits: Limits) -> str | None:
     if not limits.less_capacity or not guards.queue.alarmed:
         return None
     return (
-        f"requests waited on the trial pods in {guards.queue.windows} of the last {WATCHED_WINDOWS} windows "
+        f"requests waited on its pods in {guards.queue.windows} of the last {WATCHED_WINDOWS} windows "
         "and on no baseline pod: the drafter leaves less room for requests"
     )
 
@@ -77,8 +77,8 @@ def _check_context(guards: Guards, limits: Limits) -> str | None:
     if not limits.max_model_len or not lengths.below(1.0):
         return None
     return (
-        f"the trial takes requests of up to {lengths.trial:.0f} tokens and the baseline of up to "
-        f"{lengths.baseline:.0f}, in {lengths.windows} windows: longer ones fail on the trial"
+        f"it takes requests of up to {lengths.trial:.0f} tokens and the baseline of up to "
+        f"{lengths.baseline:.0f}, in {lengths.windows} windows: longer ones fail on it"
     )
 
 
@@ -91,7 +91,7 @@ def _check_room(guards: Guards, limits: Limits) -> str | None:
 def _room(guards: Guards) -> str:
     room = guards.kv_blocks
     return (
-        f"the trial's KV cache holds {room.trial:.0f} tokens a pod, {_percent(room.trial / room.baseline)} "
+        f"its KV cache holds {room.trial:.0f} tokens a pod, {_percent(room.trial / room.baseline)} "
         f"of the baseline's {room.baseline:.0f}, in {room.windows} windows"
     )
 
@@ -122,7 +122,7 @@ def _too_many(counts: Counts, limit: CountLimit | None, what: str, of: str) -> s
     if limit is None or not counts.alarmed:
         return None
     return (
-        f"{what}: {_of(counts.trial, counts.trial_requests)} {of} on the trial and "
+        f"{what}: {_of(counts.trial, counts.trial_requests)} {of} on its pods and "
         f"{_of(counts.baseline, counts.baseline_requests)} on the baseline over {counts.windows} windows, "
         f"proven more than {1 + limit.increase:.3g}x the baseline's share plus {_percent(limit.rate)}"
     )
@@ -140,7 +140,7 @@ def _check_first_token(guards: Guards, limits: Limits) -> str | None:
     if trial - baseline <= limit.seconds:
         return None
     return (
-        f"time to first token: {_milliseconds(trial)} on the trial and {_milliseconds(baseline)} on the "
+        f"time to first token: {_milliseconds(trial)} on its pods and {_milliseconds(baseline)} on the "
         f"baseline, {_times(paired)} over {paired.sums.n} windows, proven more than "
         f"{1 + limit.increase:.3g}x and {_milliseconds(limit.seconds)} longer"
     )
@@ -152,7 +152,7 @@ def _check_prefix_hits(guards: Guards, limits: Limits) -> str | None:
         return None
     (trial, baseline), known = paired.means, paired.interval
     return (
-        f"prefix cache hits: {_percent(trial)} of the prompt tokens on the trial and {_percent(baseline)} on "
+        f"prefix cache hits: {_percent(trial)} of the prompt tokens on its pods and {_percent(baseline)} on "
         f"the baseline, {_points(-known.mean)} fewer [{_points(-known.upper)}, {_points(-known.lower)}] over "
         f"{paired.sums.n} windows, proven more than {_points(limit)} points"
     )
@@ -166,7 +166,7 @@ def _check_output_length(guards: Guards, limits: Limits) -> str | None:
         return None
     trial, baseline = paired.means
     return (
-        f"output length: {trial:.1f} tokens a request on the trial and {baseline:.1f} on the baseline, "
+        f"output length: {trial:.1f} tokens a request on its pods and {baseline:.1f} on the baseline, "
         f"{_times(paired)} over {paired.sums.n} windows, proven more than a factor {1 + limit:.3g} apart: "
         "lossless speculation does not change it"
     )
