@@ -194,10 +194,17 @@ def _hours(run: Run, tall: int) -> str:
     while at <= run.start + run.scenario.duration:
         x = _x(run, at)
         parts.append(line(x, tall, x, tall + 4, ink=INK))
-        label = report.clock(at, days=hours > 48)
-        parts.append(text(x, tall + 16, label, size=11, fill=GREY, anchor="middle"))
+        parts.append(text(x, tall + 16, _label(run, at), size=11, fill=GREY, anchor="middle"))
         at += every
     return "".join(parts)
+
+
+def _label(run: Run, at: float) -> str:
+    """The time of day; at midnight the day that begins, where there are several."""
+    time = report.clock(at, days=False)
+    if time != "00:00" or not report.many_days(run):
+        return time
+    return report.clock(at, days=True).removesuffix(f" {time}")
 
 
 # -- pods and load ----------------------------------------------------------------------------------------
