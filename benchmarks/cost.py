@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,19 @@ WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 AGENTS = ("specdeploy/", "kopf/")
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: its verb, and the object or kind that it was about, such as
+    `specdeployments/status of idle-01`."""
+
+    verb: str
+    about: str
+
+    @property
+    def writes(self) -> bool:
+        return self.verb in WRITES
 
 
 @dataclass(frozen=True)
@@ -48,11 +61,11 @@ class AuditLog:
         self._file = file
         self._offset = file.stat().st_size
 
-    def news(self) -> Counter[str]:
-        """Verb -> requests that were answered since the last call; watches count when they end."""
-        return Counter(self._verbs())
+    def news(self) -> Counter[Call]:
+        """Requests that were answered since the last call; watches count when they end."""
+        return Counter(self._calls())
 
-    def _verbs(self) -> Iterator[str]:
+    def _calls(self) -> Iterator[Call]:
         if self._file.stat().st_size < self._offset:
             raise RuntimeError("the audit log was rotated; what it said is lost")
         with self._file.open() as log:
@@ -61,9 +74,22 @@ class AuditLog:
                 self._offset = log.tell()
                 event = json.loads(line)
                 if event["stage"] == "ResponseComplete" and event.get("userAgent", "").startswith(AGENTS):
-                    yield str(event["verb"])
+                    yield Call(str(event["verb"]), _about(event.get("objectRef") or {}))
 
 
-def writes(verbs: Counter[str]) -> int:
-    """How many of the requests were writes."""
-    return sum(count for verb, count in verbs.items() if verb in WRITES)
+def _about(reference: Mapping[str, str]) -> str:
+    words = [reference.get("resource", "no object")]
+    if reference.get("subresource"):
+        words.append(f"/{reference['subresource']}")
+    if reference.get("name"):
+        words.append(f" of {reference['name']}")
+    return "".join(words)
+
+
+def writes(calls: Counter[Call]) -> Counter[str]:
+    """What was written, and how often."""
+    found: Counter[str] = Counter()
+    for call, count in calls.items():
+        if call.writes:
+            found[call.about] += count
+    return found

@@ -22,6 +22,7 @@ LOSERS = {"sim": "heavy-eagle3", "vllm": "random-eagle3"}
 WINNERS = {"sim": "dflash", "vllm": "ngram"}
 MOST_WINDOWS = 3  # a disaster must be off traffic by then
 PICTURE = Path("demo-out/trials.svg")
+_SPECDEPLOY = f"{os.path.relpath(sys.executable)} -m specdeploy"
 
 
 def main() -> int:
@@ -95,7 +96,7 @@ def _report(place: Place, engine: str, seen: dict[str, Any], summary: dict[str, 
         and summary["failed"] == 0
         and 0 < round(windows) <= MOST_WINDOWS  # instants are whole seconds
     )
-    _look_further(place)
+    _look_further(place, engine)
     say("as it should be" if good else f"NOT as it should be: {outcomes}, {summary['failures']}")
     return 0 if good else 1
 
@@ -115,15 +116,37 @@ def _specdeploy(place: Place, *words: str) -> None:
         raise DemoError(f"specdeploy {words[0]} failed")
 
 
-def _look_further(place: Place) -> None:
+def _look_further(place: Place, engine: str) -> None:
     say("look further:")
     if place.context is None:
         say(f"    export KUBECONFIG={place.env['KUBECONFIG']}")
-    say(f"    kubectl get sd,deploy,pods -n {NAMESPACE}")
-    say(f"    kubectl describe sd {NAME} -n {NAMESPACE}")
-    say(f"    kubectl logs -n {OPERATOR_NAMESPACE} deploy/{install.RELEASE}")
+        say(f"    export PATH={place.env['PATH'].split(os.pathsep)[0]}:$PATH PYTHONPATH=operator")
+    for line in (
+        f"kubectl get sd,deploy,pods -n {NAMESPACE}",
+        f"kubectl describe sd {NAME} -n {NAMESPACE}",
+        f"kubectl logs -n {OPERATOR_NAMESPACE} deploy/{install.RELEASE}",
+        f"{_SPECDEPLOY} explain {NAME} -n {NAMESPACE}         # why it is as it is, with the numbers",
+        f"{_SPECDEPLOY} plot {NAME} -n {NAMESPACE} -o t.svg   # trials as a picture",
+        f"{_SPECDEPLOY} simulate loses-at-peak                # a rollout of days, in seconds",
+        f"{_SPECDEPLOY} replay windows.jsonl                  # judges windows that were recorded",
+    ):
+        say(f"    {line}")
+    if engine == "sim":
+        _tell_how_to_spoil_it()
     gone = f"make demo-down CONTEXT={place.context}" if place.context else "make demo-down"
     say(f"    {gone} removes it all; the picture is {PICTURE}")
+
+
+def _tell_how_to_spoil_it() -> None:
+    """What to type to see the guard at work. Clients that have finished are started again for it."""
+    winner = f"-l specdeploy.dev/drafter={WINNERS['sim']}"
+    say("    to see the guard take off what has become slow, start clients and let it guess badly:")
+    say(f"    kubectl replace --force -n {NAMESPACE} -f {traffic.MANIFEST}")
+    say(
+        f"    for pod in $(kubectl get pods -n {NAMESPACE} {winner} -o name); do "
+        f"kubectl exec -n {NAMESPACE} $pod -- vllm set q1=0.2 q=0.2; done"
+    )
+    say(f"    kubectl get sd {NAME} -n {NAMESPACE} -w")
 
 
 if __name__ == "__main__":

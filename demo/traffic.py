@@ -2,12 +2,15 @@
 
 import json
 import time
+from pathlib import Path
 
 from demo.install import NAME, NAMESPACE, POD
 from demo.place import Place
 from demo.shell import DemoError
 
 LONGEST_SECONDS = 2400
+# The clients' pod, to start them again by hand.
+MANIFEST = Path("demo-out/clients.json")
 
 
 def start(place: Place, *, model: str, concurrency: int, max_tokens: int, prompts: str) -> None:
@@ -37,7 +40,9 @@ def start(place: Place, *, model: str, concurrency: int, max_tokens: int, prompt
             ],
         },
     }
-    place.kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(pod))
+    MANIFEST.parent.mkdir(exist_ok=True)
+    MANIFEST.write_text(json.dumps(pod, indent=2))
+    place.kubectl("apply", "-n", NAMESPACE, "-f", str(MANIFEST))
 
 
 def stop(place: Place) -> dict[str, object]:

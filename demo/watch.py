@@ -1,4 +1,5 @@
-"""Shows what happens: the line that `kubectl get sd` prints, whenever it changes, and the Events between."""
+"""Shows what happens: the line that `kubectl get sd` prints, whenever it changes; between the lines, Events,
+and how what serves is protected."""
 
 import json
 import time
@@ -21,6 +22,7 @@ class Watcher:
     seen: dict[str, Any] = field(default_factory=dict)
     rows: list[str] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
+    _protection: str = ""
 
     def until(self, done: Callable[[dict[str, Any]], bool], *, seconds: float, what: str) -> dict[str, Any]:
         """Show until the status satisfies `done`. DemoError if it does not in time."""
@@ -36,8 +38,10 @@ class Watcher:
 
     def _look(self) -> None:
         self.seen = json.loads(self.place.kubectl("get", "sd", NAME, "-n", NAMESPACE, "-o", "json"))
-        row = line_of(self.seen.get("status") or {})
+        status = self.seen.get("status") or {}
+        row = line_of(status)
         self._tell_events()
+        self._tell_protection(status)
         if not self.rows or self.rows[-1] != row:
             self.rows.append(row)
             say(row)
@@ -53,6 +57,12 @@ class Watcher:
                 self._told.add(uid)
                 mark = "!" if event["type"] == "Warning" else "*"
                 say(f"  {mark} {event['reason']}: {event['message']}")
+
+    def _tell_protection(self, status: dict[str, Any]) -> None:
+        found = next((c for c in status.get("conditions") or [] if c["type"] == "Protected"), None)
+        if found is not None and found["reason"] != self._protection:
+            self._protection = found["reason"]
+            say(f"  = Protected is {found['status']} ({found['reason']}): {found['message']}")
 
 
 def line_of(status: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ class LocalOperator:
     """Runs until closed, with its files in `folder`. `log`: the file of all that it wrote; `starts`: its
     lives."""
 
-    def __init__(self, kubeconfig: Path, namespace: str, folder: Path) -> None:
+    def __init__(self, kubeconfig: Path, namespace: str, folder: Path, listen: str = "127.0.0.1:0") -> None:
         self.log, self.starts = folder / "operator.log", 0
         source = folder / "source"
         shutil.copytree(ROOT / "operator" / "specdeploy", source / "specdeploy")
@@ -29,7 +29,7 @@ class LocalOperator:
             "KUBECONFIG": str(kubeconfig),
             "PYTHONPATH": str(source),
             "SPECDEPLOY_NAMESPACES": namespace,
-            "SPECDEPLOY_LISTEN": "127.0.0.1:0",
+            "SPECDEPLOY_LISTEN": listen,
             "SPECDEPLOY_LOG_FORMAT": "plain",
         }
         self._over = threading.Event()
