@@ -68,6 +68,14 @@ def test_broken_lines_are_named_and_the_rest_is_judged(recorded: Path) -> None:
     assert "window 0 of trial 'wins' is not after its window 0" in said[1]
 
 
+def test_a_key_of_a_pod_that_nobody_knows_is_named_once_and_the_rest_is_judged(recorded: Path) -> None:
+    plain = RUN.invoke(APP, [str(recorded)]).stdout
+    misspelt = recorded.read_bytes().replace(b'"seconds": 60.0', b'"seconds": 60.0, "itl_second": 1.0')
+    answer = RUN.invoke(APP, ["-"], input=misspelt)
+    assert (answer.exit_code, answer.stdout) == (0, plain)
+    assert answer.stderr == "specdeploy: line 1: pods have no key 'itl_second', ignored\n"
+
+
 def test_an_empty_file_has_no_verdicts(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.touch()

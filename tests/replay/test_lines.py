@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from specdeploy.judge import BASELINE, SERVING, TRIAL, PodWindow
-from specdeploy.replay import LONGEST_LINE, BrokenLine, parse, read_lines
+from specdeploy.replay import LONGEST_LINE, BrokenLine, parse, read_lines, unknown_keys
 from tests.replay.recordings import line, pod
 
 
@@ -49,15 +49,39 @@ def test_a_field_that_is_absent_or_null_is_unknown() -> None:
     assert (found.ready_seconds, found.requests_waiting, found.engines) == (None, None, 1)
 
 
-@pytest.mark.parametrize("arms", [{}, {"trial": []}, {"shadow": [{"pod": "p"}]}])
+@pytest.mark.parametrize("arms", [{}, {"trial": []}])
 def test_an_arm_without_pods_is_absent(arms: dict[str, Any]) -> None:
     raw = json.dumps({"trial": "t", "window": 1, "arms": arms}).encode()
     assert parse(raw).window(60.0).arms == {}
 
 
-def test_keys_that_nobody_knows_are_ignored() -> None:
-    raw = json.loads(with_pod(colour="red")) | {"note": {"of": ["a", "person"]}}
-    assert parse(json.dumps(raw).encode()) == parse(with_pod())
+def test_keys_that_nobody_knows_are_ignored_and_those_of_pods_can_be_asked_for() -> None:
+    """Flagger 1581 (PD-06): a misspelt metric was ignored in silence, and a bad release was promoted."""
+    raw = json.loads(with_pod(colour="red", ready_second=5)) | {"note": {"of": ["a", "person"]}}
+    written = json.dumps(raw).encode()
+    assert parse(written).window(60.0) == parse(with_pod()).window(60.0)
+    assert (parse(with_pod()).all_known, parse(written).all_known) == (True, False)
+    assert (unknown_keys(with_pod()), unknown_keys(written)) == (set(), {"colour", "ready_second"})
+
+
+@pytest.mark.parametrize("arm", ["candidate", "Trial", "shadow"])
+def test_an_arm_of_another_name_is_refused(arm: str) -> None:
+    """PD-06 for arms: a trial under a misspelt name would be a window without data."""
+    raw = json.dumps({"trial": "t", "window": 1, "arms": {"baseline": [pod()], arm: [pod()]}}).encode()
+    with pytest.raises(BrokenLine, match=f"unknown field `{arm}` - at `\\$.arms`"):
+        parse(raw)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_in_json_is_refused_with_what_to_write_instead(value: float) -> None:
+    with pytest.raises(BrokenLine, match="JSON has no NaN or Infinity: use null, or leave the key out"):
+        parse(with_pod(requests_waiting=value))
+
+
+def test_a_name_may_be_nan() -> None:
+    with pytest.raises(BrokenLine) as refused:
+        parse(with_pod(pod="NaN") + b"}")
+    assert "Infinity" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,13 @@ def test_a_trial_is_told_as_soon_as_it_is_decided_and_the_rest_in_the_order_of_t
     ]
 
 
-def test_lines_after_the_verdict_are_only_counted() -> None:
+def test_lines_after_the_verdict_change_nothing() -> None:
+    """Argo 943 (PD-14): an experiment was successful, and its analysis failed later."""
     trials = Trials(Settings())
     lines = [line("t", window, 0.3) for window in (0, 1, 2, 2, 0)]
     ends = [trials.take(parse(raw)) for raw in lines]
     assert [ended is not None for ended in ends] == [False, True, False, False, False]
-    assert (trials.later, list(trials.end())) == (3, [])
+    assert list(trials.end()) == []
 
 
 @pytest.mark.parametrize("window", [4, 3, 0])
@@ -123,12 +124,12 @@ def test_a_trial_without_any_data_counts_its_windows() -> None:
     assert (numbers.windows_used, numbers.windows_seen, numbers.skipped) == (0, 3, {Reason.NO_DATA: 3})
 
 
-def history(rng: random.Random, count: int) -> list[bytes]:
+def history(rng: random.Random, count: int, first: int = 0) -> list[bytes]:
     """Baseline windows whose speed falls with a demand that varies."""
     demands = [rng.gauss(0, 0.3) for _ in range(count)]
     return [
         line("t", index, None, baseline=50 * 2**-demand).replace(b"24060.0", b"%.1f" % (24060 * 2**demand))
-        for index, demand in enumerate(demands)
+        for index, demand in enumerate(demands, first)
     ]
 
 
@@ -147,6 +148,20 @@ def test_windows_without_data_before_a_trial_leave_its_history_whole() -> None:
     (ended,) = judged([*before, gap, *lines])
     assert (ended.window, ended.verdict) == by_functions(windows([gap, *lines]), Settings(), windows(before))
     assert ended.verdict.numbers.skipped == {Reason.NO_DATA: 1}
+
+
+def test_a_trial_begins_with_its_first_line_that_has_both_arms() -> None:
+    """PD-17: a trial is judged beside a baseline of the same windows, never alone. Before that, lines of the
+    baseline are history, wherever they stand, and lines of the trial are windows without data."""
+    before = [line("t", index, 0.3, baseline=None) for index in range(3)]
+    learned = history(random.Random(3), 90, first=3)
+    lines = [line("t", 93 + index, 1.1) for index in range(60)]
+    (ended,) = judged([*before, *learned, *lines])
+    gaps = [Window(90 + index, 60.0, {}) for index in range(3)]
+    known = by_functions([*gaps, *windows(lines)], Settings(), windows(learned))
+    assert (ended.window, ended.verdict) == known
+    assert ended.verdict.numbers.skipped == {Reason.NO_DATA: 3}
+    assert known != by_functions([*gaps, *windows(lines)], Settings())
 
 
 def test_nothing_is_remembered_between_trials() -> None:
@@ -202,7 +217,7 @@ def test_a_decided_trial_is_no_longer_kept() -> None:
         trials.take(parse(line(name, 0, 0.3)))
         trials.take(parse(line(name, 1, 0.3)))
         trials.take(parse(line(name, 2, 0.3)))
-    assert trials.under_way == 0
+    assert list(trials.end()) == []
 
 
 class Made(io.RawIOBase):

@@ -1,7 +1,7 @@
 """`specdeploy replay FILE`: recorded windows in, one verdict a trial out; needs no cluster.
 
 Exit code 0: every line was judged; 1: some lines were broken (each is named on stderr, the rest is judged);
-2: a bad option, or a file that cannot be read.
+2: a bad option, or a file that cannot be read. Keys of pods that nobody knows are named on stderr, each once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from specdeploy.replay import Ended, Refused
+    from specdeploy.replay import Ended, Refused, UnknownKey
 
 _BROKEN, _USAGE = 1, 2
 
@@ -63,15 +63,18 @@ def replay(
         raise typer.Exit(_BROKEN)
 
 
-def _tell(found: Iterable[Ended | Refused]) -> int:
-    """Prints verdicts on stdout and broken lines on stderr, as they come; gives the number of the latter."""
-    from specdeploy.replay import Refused, as_json  # noqa: PLC0415
+def _tell(found: Iterable[Ended | Refused | UnknownKey]) -> int:
+    """Prints verdicts on stdout, broken lines and unknown keys on stderr, as they come; gives the number of
+    broken lines."""
+    from specdeploy.replay import Refused, UnknownKey, as_json  # noqa: PLC0415
 
     broken = 0
     for each in found:
         if isinstance(each, Refused):
             broken += 1
             typer.echo(f"specdeploy: line {each.line}: {each.reason}", err=True)
+        elif isinstance(each, UnknownKey):
+            typer.echo(f"specdeploy: line {each.line}: pods have no key {each.key!r}, ignored", err=True)
         else:
             typer.echo(as_json(each))
     return broken

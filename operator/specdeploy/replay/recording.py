@@ -1,7 +1,8 @@
 """One recorded trial: its lines in time order, given to the judge as the operator would.
 
-Between lines and trials. A trial begins with the first line that has a trial arm. Lines before it that have a
-baseline are the history which the judge learns from; lines that have neither are windows without data.
+Between lines and trials. A trial begins with the first line that has both a baseline and a trial arm. Lines
+before it that have only a baseline are the history which the judge learns from; the others are windows
+without data.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from specdeploy.judge import (
     start,
 )
 from specdeploy.judge.history import History, learn, remember
+from specdeploy.replay.ending import Unpaired, cut_short, never_began
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Rules:
 
 @dataclass(slots=True)
 class Recording:
-    """A trial under way. `last` is the newest window's number, -1 before the first; `gaps` counts windows
-    without data before the trial began; `state` is None until it begins.
+    """A trial under way. `last` is the newest window's number, -1 before the first; `unpaired` counts the
+    lines before the trial began; `state` is None until it begins.
 
     A trial is compared with what serves from the first line on that has a serving arm; from then on, that arm
     absent is a window without data.
@@ -43,7 +45,7 @@ class Recording:
     rules: Rules
     last: int = -1
     serving: bool = False
-    gaps: int = 0
+    unpaired: Unpaired = field(default_factory=Unpaired)
     history: History = field(default_factory=History)
     state: TrialState | None = None
 
@@ -60,7 +62,7 @@ class Recording:
         if self.state is None:
             if window.index <= self.last:
                 return None
-            if TRIAL not in window.arms:
+            if TRIAL not in window.arms or BASELINE not in window.arms:
                 self._wait(window)
                 return None
             self.state = self._begun(window.index)
@@ -69,16 +71,16 @@ class Recording:
         return verdict
 
     def end(self) -> Verdict:
-        """The verdict when there are no more lines."""
-        state = self._begun(self.last + 1) if self.state is None else self.state
-        return expire(state, self.settings)
+        """The verdict when there are no more lines, and the deadline has not come."""
+        if self.state is None:
+            return never_began(expire(self._begun(self.last + 1), self.settings), self.unpaired)
+        return cut_short(expire(self.state, self.settings), self.settings)
 
     def _wait(self, window: Window) -> None:
         self.last = window.index
+        self.unpaired.count(window)
         if BASELINE in window.arms:
             self.history = remember(self.history, window, self.settings)
-        else:
-            self.gaps += 1
 
     def _begun(self, index: int) -> TrialState:
         """The trial at its start, before window `index`, with what was learned and with the gaps so far.
@@ -87,6 +89,6 @@ class Recording:
         """
         settings = self.settings
         state = start(settings, learn(self.history, settings))
-        for gap in range(index - self.gaps, index):
+        for gap in range(index - self.unpaired.gaps, index):
             state, _ = observe(state, Window(gap, settings.window_seconds, {}), settings)
         return state

@@ -29,27 +29,20 @@ class Ended(NamedTuple):
 
 
 class Trials:
-    """The trials under way. `later` counts the lines that came after their trial's verdict."""
+    """The trials under way. Lines that come after their trial's verdict change nothing."""
 
     def __init__(
         self, settings: Settings, *, most_open: int = MOST_OPEN, most_trials: int = MOST_TRIALS
     ) -> None:
-        self.later = 0
         self._rules = Rules(replace(settings, compare_serving=False), replace(settings, compare_serving=True))
         self._most_open = most_open
         self._most_trials = most_trials
         self._open: dict[str, Recording] = {}
         self._decided: set[str] = set()
 
-    @property
-    def under_way(self) -> int:
-        """Trials without a verdict."""
-        return len(self._open)
-
     def take(self, line: Line) -> Ended | None:
         """Judges one line; gives the end of its trial, if it ends with it. Raises BrokenLine."""
         if line.trial in self._decided:
-            self.later += 1
             return None
         window = line.window(self._rules.alone.window_seconds)
         recording = self._open.get(line.trial) or self._add(line.trial)
