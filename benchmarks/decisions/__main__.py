@@ -7,21 +7,19 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 from benchmarks.decisions import table
 from benchmarks.decisions.cells import SHAPES, STATIONARY, Ends, run, run_replay
 from benchmarks.decisions.judges import SETTINGS, SHIPPED, ThisJudge
+from benchmarks.decisions.legend import LEGEND, STANDING, WHY
 from benchmarks.decisions.rules import OTHERS, Rule
 from specdeploy.judge.history import History
 
-JUDGE = "this judge"
-DEFAULTS = "this judge, allowing for 1 % of the pod"
-REPLAY = "this judge, out of replay"
-
-WHY = (
-    "Why it is later there: short of a disaster this judge decides nothing before 30 windows, since a young "
-    "pod is slow,\nand then only what stays true however often one looks."
-)
+DEFAULTS = "this judge, as shipped"
+JUDGE = "this judge, pods known to be alike"
+REPLAY = "the same, out of replay"
+JUDGES = (DEFAULTS, JUDGE)
 
 
 def _without_history(make: Callable[[], Rule]) -> Callable[[History], Rule]:
@@ -48,30 +46,39 @@ def measure(runs: int) -> dict[str, Ends]:
 
 
 def show(results: dict[str, Ends]) -> str:
-    """The tables and the standing of the judge."""
-    columns = (*table.COLUMNS, *table.SHAPE_COLUMNS)
-    everything = table.rows(results, columns, tuple(RULES))
+    """How to read the tables, the tables, and the standing of the judge, as shipped and among equals."""
     stationary = table.rows(results, table.COLUMNS, (*RULES, REPLAY))
     shapes = table.rows(results, table.SHAPE_COLUMNS, tuple(RULES))
     lines = [
-        "Stationary, share of the runs (median window), windows of 60 s:",
+        LEGEND,
+        "",
+        "Nothing but noise, by the true ratio: share of the runs (median window of those)",
         table.as_text(table.COLUMNS, stationary),
         "",
-        "Wrong verdicts (a good drafter dropped or a bad one promoted):",
+        "With a fault: share of the runs with a wrong verdict",
         table.as_text(table.SHAPE_COLUMNS, shapes),
         "",
+        STANDING,
+        "",
+        *chain.from_iterable(_standing(results, judge) for judge in JUDGES),
     ]
-    alike = {name: row for name, row in everything.items() if name != DEFAULTS}
-    behind, rules = table.standing(columns, alike, JUDGE)
-    if not behind:
-        return "\n".join([*lines, "This judge is ahead of, or level with, every rule in every column."])
-    lines += [
-        "This judge is ahead of, or level with, every rule in every column but these:",
-        *_points(behind),
-    ]
-    lines += ["What those rules pay for it, errors above 5 %:"]
-    lines += _points(f"{rule}: {table.price(columns, everything[rule])}" for rule in rules)
     return "\n".join([*lines, WHY])
+
+
+def _standing(results: dict[str, Ends], judge: str) -> list[str]:
+    """Where `judge` is behind another rule, and what that rule pays for it."""
+    columns = (*table.COLUMNS, *table.SHAPE_COLUMNS)
+    rows = table.rows(results, columns, (judge, *OTHERS))
+    behind, ahead = table.standing(columns, rows, judge)
+    if not behind:
+        return [f"{judge} is ahead of, or level with, every rule in every column.", ""]
+    return [
+        f"{judge} is ahead of, or level with, every rule in every column but these:",
+        *_points(behind),
+        "Errors above 5 % of the rules that are ahead there:",
+        *_points(f"{rule}: {table.price(columns, rows[rule])}" for rule in ahead),
+        "",
+    ]
 
 
 def _points(texts: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ from benchmarks.decisions.rules import Decision
 from benchmarks.decisions.streams import SECONDS
 from specdeploy.judge import Outcome, PodWindow, Settings, Verdict, Window, expire, observe, start
 from specdeploy.judge.history import History, learn
-from specdeploy.replay import Ended, Refused, judge_stream
+from specdeploy.replay import Ended, judge_stream
 
 WINDOWS = 240
 SETTINGS = Settings(window_seconds=SECONDS, pod_sd=0.0, deadline_seconds=WINDOWS * SECONDS)
@@ -58,10 +58,6 @@ def as_line(trial: str, window: Window) -> bytes:
     return json.dumps({"trial": trial, "window": window.index, "arms": arms}).encode() + b"\n"
 
 
-def _known(pod: PodWindow) -> dict[str, object]:
-    return {key: value for key in _POD_FIELDS if (value := getattr(pod, key)) is not None}
-
-
 def record(file: BinaryIO, trials: Iterable[tuple[str, Iterable[Window]]]) -> None:
     """Writes all windows of all trials, one trial after the other."""
     for name, windows in trials:
@@ -70,8 +66,9 @@ def record(file: BinaryIO, trials: Iterable[tuple[str, Iterable[Window]]]) -> No
 
 
 def replayed(file: BinaryIO, settings: Settings) -> Iterator[Ended]:
-    """Judges a recorded file as `specdeploy replay` does. Raises ValueError for a broken line."""
+    """Judges a recorded file as `specdeploy replay` does. Raises ValueError for a line that was not
+    recorded by `record`."""
     for found in judge_stream(file, settings):
-        if isinstance(found, Refused):
-            raise ValueError(f"line {found.line}: {found.reason}")
+        if not isinstance(found, Ended):
+            raise ValueError(f"not a line as it was recorded: {found}")
         yield found

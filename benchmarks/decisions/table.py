@@ -9,8 +9,8 @@ from typing import NamedTuple
 from benchmarks.decisions.cells import DROPPING, PROMOTING, End, Ends
 from benchmarks.decisions.rules import Decision
 
-# Shares closer than this (percentage points) count as equal: the error of 1,000 runs.
-_SAME_SHARE = 1.0
+SAME_SHARE = 1.0
+"""Percentage points: shares no further apart count as equal. About the error of 1,000 runs."""
 _RULE_WIDTH = 41
 
 
@@ -45,8 +45,8 @@ class Column(NamedTuple):
     def ahead(self, one: Figure, other: Figure) -> bool:
         """Is `one` better than `other`? What is found earlier is better only if it is found as often."""
         if not self.found:
-            return one.share < other.share - _SAME_SHARE
-        if abs(one.share - other.share) > _SAME_SHARE:
+            return one.share < other.share - SAME_SHARE
+        if abs(one.share - other.share) > SAME_SHARE:
             return one.share > other.share
         return one.median is not None and (other.median is None or one.median < other.median)
 

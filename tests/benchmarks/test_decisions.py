@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks import replay
 from benchmarks.decisions import streams, table
-from benchmarks.decisions.__main__ import JUDGE, REPLAY, RULES, measure, show
+from benchmarks.decisions.__main__ import DEFAULTS, JUDGE, JUDGES, REPLAY, RULES, measure, show
 from benchmarks.decisions.cells import DROPPING, PROMOTING, SHAPES, STATIONARY, End, run, stationary
 from benchmarks.decisions.judges import SHIPPED, ThisJudge, as_line, record, replayed
+from benchmarks.decisions.legend import LEGEND
 from benchmarks.decisions.rules import Argo, Decision, at_least, speed_ratio
 from specdeploy.judge import BASELINE, TRIAL, PodWindow, Window
 from specdeploy.replay import parse
@@ -148,7 +149,27 @@ def test_the_table_names_every_rule_and_where_the_judge_is_not_ahead() -> None:
     for rule in (*RULES, REPLAY):
         assert f"\n{rule} " in text
     assert "rollback 0.90: 100.0 % (30) against" in text
+    for judge in JUDGES:
+        assert f"\n{judge} is ahead of, or level with, every rule in every column but these:" in text
     assert results["0.44"][REPLAY] == results["0.44"][JUDGE]
+
+
+def test_the_standing_is_told_of_the_judge_as_shipped_too() -> None:
+    same = {name: ends(Decision.PROMOTED) for name in (*RULES, REPLAY)}
+    results = {cell.name: same for cell in (*STATIONARY, *SHAPES)}
+    results["1.05"] = same | {DEFAULTS: ends(Decision.UNDECIDED)}
+    text = show(results)
+    behind = f"{DEFAULTS} is ahead of, or level with, every rule in every column but these:"
+    assert f"{behind}\n  - promotion 1.05: 0.0 % against Argo" in text
+    assert f"{JUDGE} is ahead of, or level with, every rule in every column.\n" in text
+
+
+def test_every_column_and_every_rule_is_explained() -> None:
+    for column in (*table.COLUMNS, *table.SHAPE_COLUMNS):
+        known = {column.title, f"{column.title.partition(' ')[0]} r"}
+        assert any(f"\n  {title}  " in LEGEND for title in known), column.title
+    for rule in (*RULES, REPLAY.replace("the same", "this judge")):
+        assert any(f"\n  {word}  " in LEGEND for word in (rule.partition(":")[0], rule[:8], rule[:10])), rule
 
 
 def test_the_files_of_the_throughput_benchmark_hold_the_windows_asked_for() -> None:
