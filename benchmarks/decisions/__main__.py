@@ -6,13 +6,12 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable
 
 from benchmarks.decisions import table
 from benchmarks.decisions.cells import SHAPES, STATIONARY, Ends, run, run_replay
 from benchmarks.decisions.judges import SETTINGS, SHIPPED, ThisJudge
-from benchmarks.decisions.legend import LEGEND, STANDING, WHY
+from benchmarks.decisions.legend import LEGEND, STANDING, WHY, points
 from benchmarks.decisions.rules import OTHERS, Rule
 from specdeploy.judge.history import History
 
@@ -59,30 +58,28 @@ def show(results: dict[str, Ends]) -> str:
         table.as_text(table.SHAPE_COLUMNS, shapes),
         "",
         STANDING,
-        "",
-        *chain.from_iterable(_standing(results, judge) for judge in JUDGES),
+        *_standing(results),
+        WHY,
     ]
-    return "\n".join([*lines, WHY])
+    return "\n".join(lines)
 
 
-def _standing(results: dict[str, Ends], judge: str) -> list[str]:
-    """Where `judge` is behind another rule, and what that rule pays for it."""
+def _standing(results: dict[str, Ends]) -> list[str]:
+    """Where each of the judge's rows is behind other rules, and what those rules pay for it."""
     columns = (*table.COLUMNS, *table.SHAPE_COLUMNS)
-    rows = table.rows(results, columns, (judge, *OTHERS))
-    behind, ahead = table.standing(columns, rows, judge)
-    if not behind:
-        return [f"{judge} is ahead of, or level with, every rule in every column.", ""]
-    return [
-        f"{judge} is ahead of, or level with, every rule in every column but these:",
-        *_points(behind),
-        "Errors above 5 % of the rules that are ahead there:",
-        *_points(f"{rule}: {table.price(columns, rows[rule])}" for rule in ahead),
-        "",
-    ]
-
-
-def _points(texts: Iterable[str]) -> list[str]:
-    return [f"  - {text}" for text in texts]
+    rows = table.rows(results, columns, tuple(RULES))
+    lines: list[str] = []
+    ahead: dict[str, None] = {}
+    for judge in JUDGES:
+        others = {rule: rows[rule] for rule in (judge, *OTHERS)}
+        behind, rules = table.standing(columns, others, judge)
+        ahead |= dict.fromkeys(rules)
+        lines += ["", f'"{judge}" is behind nowhere.' if not behind else f'"{judge}" is behind here:']
+        lines += points(behind)
+    if ahead:
+        lines += ["", "What the rules that are ahead somewhere pay for it, errors above 5 %:"]
+        lines += points(f"{rule}: {table.price(columns, rows[rule])}" for rule in ahead)
+    return [*lines, ""]
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from benchmarks.decisions import streams
 from benchmarks.decisions.cells import BAD, GOOD
@@ -55,8 +55,9 @@ without traffic, no answer in an outage. That is kinder than the latency that is
 settings are such as a user would write for this job; stricter ones would trade one column for another.
 Sources: benchmarks/decisions/rules.py."""
 
-_STANDING = f"""Ahead: a share better by more than {SAME_SHARE:g} point, or, where something is to be found
-and is found as often, an earlier median."""
+_STANDING = f"""Where this judge is behind another rule: by more than {SAME_SHARE:g} point of the share, or,
+where something is to be found and is found as often, by the median window. In all other columns it is
+ahead of every rule, or level with it."""
 
 _WHY = f"""Why this judge is later: short of a disaster, or of proof that the trial is below 0.9x, it
 decides nothing before {SHIPPED.windows_needed} windows, since a young pod is slow; and then only what stays
@@ -67,6 +68,11 @@ that differ by {_POD_SD} could look like that."""
 def _paragraph(text: str, name: str = "", column: int = 0) -> str:
     words = " ".join(text.split())
     return textwrap.fill(f"{name:<{column}}{words}", _LINE, subsequent_indent=" " * column)
+
+
+def points(texts: Iterable[str]) -> list[str]:
+    """A list with a dash for each text, wrapped."""
+    return [_paragraph(text, "  -", 4) for text in texts]
 
 
 def _list(entries: Mapping[str, str]) -> list[str]:

@@ -150,7 +150,7 @@ def test_the_table_names_every_rule_and_where_the_judge_is_not_ahead() -> None:
         assert f"\n{rule} " in text
     assert "rollback 0.90: 100.0 % (30) against" in text
     for judge in JUDGES:
-        assert f"\n{judge} is ahead of, or level with, every rule in every column but these:" in text
+        assert f'\n"{judge}" is behind here:\n  - ' in text
     assert results["0.44"][REPLAY] == results["0.44"][JUDGE]
 
 
@@ -159,9 +159,8 @@ def test_the_standing_is_told_of_the_judge_as_shipped_too() -> None:
     results = {cell.name: same for cell in (*STATIONARY, *SHAPES)}
     results["1.05"] = same | {DEFAULTS: ends(Decision.UNDECIDED)}
     text = show(results)
-    behind = f"{DEFAULTS} is ahead of, or level with, every rule in every column but these:"
-    assert f"{behind}\n  - promotion 1.05: 0.0 % against Argo" in text
-    assert f"{JUDGE} is ahead of, or level with, every rule in every column.\n" in text
+    assert f'"{DEFAULTS}" is behind here:\n  - promotion 1.05: 0.0 % against Argo' in text
+    assert f'"{JUDGE}" is behind nowhere.\n' in text
 
 
 def test_every_column_and_every_rule_is_explained() -> None:
