@@ -5,7 +5,18 @@ import random
 
 import pytest
 
-from specdeploy.judge import BASELINE, TRIAL, PodWindow, Reason, Settings, Window, observe, start, summary
+from specdeploy.judge import (
+    BASELINE,
+    TRIAL,
+    Learned,
+    PodWindow,
+    Reason,
+    Settings,
+    Window,
+    observe,
+    start,
+    summary,
+)
 from specdeploy.judge.arm import measure_arm
 from specdeploy.judge.balance import Balance
 from specdeploy.judge.pods import Spread, posterior
@@ -149,6 +160,23 @@ def test_an_arm_of_several_pods_teaches_what_pods_differ_by(offset: float, low: 
     assert (low <= sd <= high, freedom) == (True, 10)
     assert posterior(0.0, 8, [arm], 0.54) == (0.0, 8)
     assert posterior(0.01, 8, [spread(random.Random(1), [-0.1, 0.1], 29)], 0.54) == (0.01, 8)
+
+
+def test_the_pods_that_history_knows_do_not_count_twice() -> None:
+    """The baseline's pods of a trial are those of its history; the trial's are new."""
+    rng = random.Random(4)
+
+    def arm(names: str) -> tuple[PodWindow, ...]:
+        return tuple(pod(50 * math.exp(rng.gauss(0, 0.02)), name=name) for name in names)
+
+    windows = [Window(index, SECONDS, {BASELINE: arm("abc"), TRIAL: arm("tu")}) for index in range(40)]
+    freedom = {}
+    for known in (8, 10):
+        state, settings = start(Settings(), Learned(windows=600, pod_freedom=known)), Settings()
+        for each in windows:
+            state, _ = observe(state, each, settings)
+        freedom[known] = state.corrections.pod_freedom
+    assert freedom == {8: 8 + 2 + 1, 10: 10 + 1}
 
 
 def test_pods_are_learned_anew_when_one_is_replaced() -> None:

@@ -24,6 +24,10 @@ from specdeploy.judge import (
     start,
     unpack,
 )
+from specdeploy.judge.guards import Guards
+from specdeploy.judge.guards.paired import Paired
+from specdeploy.judge.noise import Sums
+from specdeploy.judge.settings import LARGEST_CONFIDENCE
 from tests.judge.engines import Engine, Pod, play
 from tests.judge.windows import judge, noisy_windows, pod, window
 
@@ -32,6 +36,10 @@ KNOWN = Learned(
     windows=600, weighed=1, weight=0.35, weight_se=0.03, sd=0.04, phi=0.4, residence=90.0, finished=40.0,
     pod_sd=0.02, pod_freedom=12, batch_low=3.0, batch_high=12.0, shares=(0.1, 0.5, 0.4, 0.0),
 )  # fmt: skip
+WILD = KNOWN._replace(
+    weight=0.9, weight_se=30.0, sd=3.0, phi=0.95, residence=1e9, pod_sd=1.2, batch_high=1e12
+)
+"""What the noisiest of histories can teach."""
 
 ordinary = st.floats(0.0, 1e6)
 hostile = st.one_of(
@@ -131,6 +139,35 @@ def test_a_state_has_one_size_and_leaves_room_in_status() -> None:
     sizes = {len(pack(judge(window(i) for i in range(count))[0])) for count in (0, 1, 60)}
     assert len(sizes) == 1
     assert sizes.pop() < 3000
+
+
+@pytest.mark.parametrize("learned", [Learned(), KNOWN, WILD], ids=["nothing-learned", "learned", "wild"])
+@pytest.mark.parametrize("attempt", [1, 600, 10**6])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, LARGEST_CONFIDENCE])
+@pytest.mark.parametrize("pod_sd", [0.0, 1.0])
+def test_whatever_the_settings_a_trial_survives_a_restart(
+    confidence: float, attempt: int, pod_sd: float, learned: Learned
+) -> None:
+    settings = Settings(confidence=confidence, attempt=attempt, pod_sd=pod_sd)
+    windows = [told(index) for index in range(12)]
+    once = steps(windows, settings, restarted=False, learned=learned)
+    assert same(once, steps(windows, settings, restarted=True, learned=learned))
+
+
+@pytest.mark.parametrize("count", [1e12, 1e15])
+def test_ten_thousand_pods_with_enormous_counters_survive_a_restart(count: float) -> None:
+    huge = pod(tokens=count, prompt_tokens=count, finished_tokens=count, finished_requests=count)
+    arm = tuple(huge._replace(pod=f"p{number}") for number in range(10_000))
+    windows = [Window(0, 60.0, {BASELINE: arm, TRIAL: arm}), told(1)]
+    assert same(steps(windows, Settings(), restarted=False), steps(windows, Settings(), restarted=True))
+
+
+def test_guards_that_no_window_can_have_made_are_refused() -> None:
+    """They would divide by a total of 0 in the next window."""
+    broken = Guards(time_to_first_token=Paired(sums=Sums(20, 20.0, 20.0, 19, 19.0, 19.0, 19.0), recent=1.0))
+    state = start(Settings())
+    with pytest.raises(MalformedState):
+        unpack(pack(state._replace(watch=state.watch._replace(guards=broken))))
 
 
 def told(index: int) -> Window:

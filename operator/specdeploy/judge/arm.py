@@ -14,7 +14,8 @@ from typing import NamedTuple
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.window import PodWindow, Reason
 
-LARGEST_COUNTER = 1e15
+LARGEST_COUNTER = 1e12
+"""No pod counts so much in a window, and no arm: the sums of a trial stay small enough to be stored."""
 IDLE_TOKENS = 100.0
 IDLE_BATCH = 0.1
 WARM_REQUESTS = 50.0
@@ -43,8 +44,9 @@ class Arm(NamedTuple):
 
     `log_speed` is ln R, `log_rate` ln(decode tokens per pod-second), `log_batch` ln B; `batch_sd` is the
     sample standard deviation of ln B over the pods, `seconds` are pod-seconds. `waiting` is the mean queue
-    per pod, None where no pod told it. `trouble` says why no pod counted and is None if one did. `each` has
-    name and ln R of the busy pods where they are several, by name. `more` is None where pods tell no more.
+    per pod, None where no pod told it. `trouble` says why no pod counted; where one did it is None, or
+    STALLED if another holds requests and gives no token. `each` has name and ln R of the busy pods where they
+    are several, by name. `more` is None where pods tell no more.
     """
 
     pods: int
@@ -83,28 +85,32 @@ def measure_arm(pods: Sequence[PodWindow]) -> Arm:
     """Sums up the pods of one arm. Hostile numbers and idle pods are left out, never raised."""
     if len(pods) == 1:
         return _measure_pod(pods[0])
-    trouble = None if pods else Reason.NO_DATA
+    troubles: list[Reason] = [] if pods else [Reason.NO_DATA]
     measured: list[tuple[str, tuple[float, float, float]]] = []
     decode = first = seconds = 0.0
     for pod in pods:
         refused = _refuse(pod)
         if refused is None:
             measured.append((pod.pod, _logs(pod)))
-        elif trouble is None:
-            trouble = refused
+        else:
+            troubles.append(refused)
         if refused not in NO_COUNTERS:
             decode += pod.decode_tokens
             first += pod.first_tokens
             seconds += pod.seconds
+    decode, first = min(decode, LARGEST_COUNTER), min(first, LARGEST_COUNTER)
     waiting, more = _mean_waiting(pods), _extras(pods)
+    # The others' speed says nothing of a pod that stands still: to leave it out would flatter the arm.
+    stalled = Reason.STALLED if Reason.STALLED in troubles else None
     if not measured:
+        trouble = stalled or troubles[0]
         return Arm(0, 0.0, 0.0, 0.0, 0.0, decode, first, seconds, waiting, trouble, (), more)
     count = len(measured)
     speed, rate, batch = (math.fsum(column) / count for column in zip(*(m[1] for m in measured), strict=True))
     variance = math.fsum((logs[2] - batch) ** 2 for _, logs in measured) / max(1, count - 1)
     each = tuple(sorted((name, logs[0]) for name, logs in measured)) if count > 1 else ()
     sd = math.sqrt(variance)
-    return Arm(count, speed, rate, batch, sd, decode, first, seconds, waiting, None, each, more)
+    return Arm(count, speed, rate, batch, sd, decode, first, seconds, waiting, stalled, each, more)
 
 
 def _measure_pod(pod: PodWindow) -> Arm:
@@ -173,8 +179,8 @@ def _extras(pods: Sequence[PodWindow]) -> Extras | None:
     if not sane:
         return None
     return Extras(
-        math.fsum(pod.generation_tokens for pod in sane),
-        math.fsum(_alive(pod) for pod in sane),
+        min(LARGEST_COUNTER, math.fsum(pod.generation_tokens for pod in sane)),
+        min(LARGEST_COUNTER, math.fsum(_alive(pod) for pod in sane)),
         _total([pod.prompt_tokens for pod in sane]),
         _total([pod.finished_requests for pod in sane]),
         _total([pod.finished_tokens for pod in sane]),
@@ -192,4 +198,4 @@ def _alive(pod: PodWindow) -> float:
 
 def _total(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None and 0 <= value <= LARGEST_COUNTER]
-    return math.fsum(known) if len(known) == len(values) else None
+    return min(LARGEST_COUNTER, math.fsum(known)) if len(known) == len(values) else None

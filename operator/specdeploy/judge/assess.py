@@ -145,7 +145,7 @@ def _unread(reason: Reason, message: str) -> Reading:
 def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:
     for name, arm in arms.items():
         if arm.trouble is not None and arm.trouble is not Reason.NO_TRAFFIC:
-            return _skip(arm.trouble, name, f"no pod of the {name} arm could be measured")
+            return _skip(arm.trouble, name, _troubled(name, arm.trouble))
     if not enough_traffic(arms):
         # Dropping quiet windows would leave only the busy hours.
         use = Use.EXTEND if seconds < EXTEND_UP_TO_SECONDS else Use.SKIPPED
@@ -188,6 +188,12 @@ def _series(arm: Arm, baseline: Arm) -> tuple[tuple[str, bool, bool], ...]:
             theirs is not None and theirs.finished_tokens is not None,
         ),
     )
+
+
+def _troubled(name: str, trouble: Reason) -> str:
+    if trouble is Reason.STALLED:
+        return f"a pod of the {name} arm holds requests and gives no token"
+    return f"no pod of the {name} arm could be measured"
 
 
 def _too_quiet(name: str, arms: Mapping[str, Arm]) -> str:

@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 from specdeploy.judge.arm import Arm, Extras
+from specdeploy.judge.noise import bounded
 from specdeploy.judge.window import Reason
 
 TOLERANCE = 0.10
@@ -38,8 +39,8 @@ class Load(NamedTuple):
         n, arrivals, arrivals_squares, batch, batch_squares, poisson, trial_waiting, other_waiting = self
         came = _arrivals(trial, trial_waiting)
         came_other = _arrivals(other, other_waiting)
-        ratio = math.log(came * other.seconds / (came_other * trial.seconds))
-        held = trial.log_batch - other.log_batch
+        ratio = bounded(math.log(came * other.seconds / (came_other * trial.seconds)))
+        held = bounded(trial.log_batch - other.log_batch)
         return Load(
             n + 1,
             arrivals + ratio,
@@ -164,4 +165,4 @@ def _asked(more: Extras) -> float:
 
 
 def _ratio(trial: float, other: float) -> float | None:
-    return math.log(trial / other) if trial > 0 and other > 0 else None
+    return bounded(math.log(trial / other)) if trial > 0 and other > 0 else None

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from specdeploy.judge.comparison import LARGEST_LOG, Comparison
 from specdeploy.judge.noise import LARGEST_PHI
+from specdeploy.judge.pods import LARGEST_POD_SD
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import LARGEST_WEIGHT, TrialState, start
 
@@ -108,20 +109,22 @@ def _shaped(like: Any, numbers: Iterator[float]) -> Any:
 
 def _check(state: TrialState) -> None:
     """Refuses values with which the arithmetic of the judge could fail."""
-    frozen = state.frozen
+    frozen, learned = state.frozen, state.frozen.learned
     comparisons = (state.baseline, state.serving)
     sane = (
         min(_integers(state._replace(last_index=0, last_reason=0))) >= 0
-        and min(frozen.alpha, frozen.promotion_alpha) >= SMALLEST_ALPHA
-        and max(frozen.alpha, frozen.promotion_alpha) < 1
+        and SMALLEST_ALPHA <= frozen.alpha < 1
+        and SMALLEST_PROMOTION_ALPHA <= frozen.promotion_alpha <= frozen.alpha
         and 0 <= frozen.phi <= LARGEST_PHI
         and 0 <= frozen.weight <= LARGEST_WEIGHT
-        and 0 <= frozen.pod_sd <= 1
-        and frozen.pod_freedom >= 3
-        and 0 <= frozen.learned.weight_se <= 1
+        and max(frozen.pod_sd, learned.pod_sd) <= LARGEST_POD_SD
+        and min(frozen.pod_sd, learned.pod_sd) >= 0
+        and min(frozen.pod_freedom, learned.pod_freedom) >= 3
+        and 0 <= learned.weight_se <= 1
         and frozen.disaster_sd >= 0.01
         and -1 <= state.last_reason < len(state.skipped)
         and all(_consistent(comparison) for comparison in comparisons)
+        and state.watch.guards.sound
     )
     if not sane:
         raise MalformedState("the numbers of the state contradict each other")

@@ -10,14 +10,13 @@ import math
 from typing import NamedTuple
 
 from specdeploy.judge.bands import NO_BANDS, Bands, add_to_band
-from specdeploy.judge.noise import SMALLEST_SD, Sums
+from specdeploy.judge.noise import LARGEST_LOG, SMALLEST_SD, Sums, bounded
 
-LARGEST_LOG = math.log(8)
 FIRST_DECISION = 10
 CLIP_SDS = 4.0
 FIRST_HALF = 15
 
-__all__ = ["SMALLEST_SD", "Comparison", "Evidence", "Sums"]
+__all__ = ["LARGEST_LOG", "SMALLEST_SD", "Comparison", "Evidence", "Sums"]
 
 
 class Evidence(NamedTuple):
@@ -38,8 +37,9 @@ class Evidence(NamedTuple):
 class Comparison(NamedTuple):
     """The trial against one arm. `whole` is all evidence, `half` that from before its more recent half, and
     `next_half` from before the next such half (they begin at windows 15, 30, 60, 120 ...). `raw`, `load`,
-    `batch` and `inverse_pods` sum what `Evidence` has under these names, unclipped but for a factor of 8 in
-    the load. `bands` has the evidence by the baseline's batch."""
+    `batch` and `inverse_pods` sum what `Evidence` has under these names, a log clipped only at a factor of 8.
+    `bands` has `y` by the baseline's batch, clipped like these: what is unusual on the whole may be usual at
+    one batch."""
 
     whole: Sums = Sums()
     half: Sums = Sums()
@@ -65,11 +65,11 @@ class Comparison(NamedTuple):
             next_half,
             value,
             index,
-            raw + evidence.raw,
-            load + _bounded(evidence.load),
-            moved + _bounded(evidence.batch),
+            raw + bounded(evidence.raw),
+            load + bounded(evidence.load),
+            moved + bounded(evidence.batch),
             inverse_pods + evidence.inverse_pods,
-            add_to_band(bands, batch, value),
+            add_to_band(bands, batch, bounded(evidence.y)),
         )
 
     @property
@@ -80,7 +80,7 @@ class Comparison(NamedTuple):
 
 def _clip(value: float, earlier: Sums) -> float:
     """Bounds a value by ln 8 and, from the tenth window on, by 4 sd around the mean of the earlier ones."""
-    value = _bounded(value)
+    value = bounded(value)
     if earlier.n < FIRST_DECISION - 1:
         return value
     n, total, squares, *_ = earlier
@@ -90,12 +90,6 @@ def _clip(value: float, earlier: Sums) -> float:
     if distance * distance <= CLIP_SDS * CLIP_SDS * variance:
         return value
     return mean + math.copysign(CLIP_SDS * math.sqrt(variance), distance)
-
-
-def _bounded(value: float) -> float:
-    if -LARGEST_LOG <= value <= LARGEST_LOG:
-        return value
-    return math.copysign(LARGEST_LOG, value)
 
 
 def _half_begins_after(n: int) -> bool:

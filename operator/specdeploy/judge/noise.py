@@ -12,6 +12,7 @@ from typing import NamedTuple
 SMALLEST_SD = 0.005
 LARGEST_PHI = 0.95
 PHI_WEIGHT = 20.0
+LARGEST_LOG = math.log(8)
 
 
 class Sums(NamedTuple):
@@ -86,6 +87,13 @@ def independent_share(phi: float, windows: int) -> float:
     phi = _clamp(phi, 0.0, LARGEST_PHI)
     phi = min(LARGEST_PHI, phi + 0.5 * math.sqrt((1 - phi * phi) / (windows + PHI_WEIGHT)))
     return (1 - phi) / (1 + phi)
+
+
+def bounded(log_ratio: float) -> float:
+    """A log ratio of one window, within a factor of 8 either way: beyond that it is no speed."""
+    if -LARGEST_LOG <= log_ratio <= LARGEST_LOG:
+        return log_ratio
+    return math.copysign(LARGEST_LOG, log_ratio)
 
 
 def _clamp(value: float, low: float, high: float) -> float:

@@ -7,23 +7,27 @@ tells as an obstacle, for all arms alike.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
 from specdeploy.judge.arm import Arm
+from specdeploy.judge.offsets import LARGEST_DEVIATION
 
 TRACKED = 4
 WINDOWS_TO_LEARN = 30
 WINDOWS_TO_FLAG = 10
 STRAGGLING = 0.15
 SMALLEST_POD_SD = 0.005
+LARGEST_POD_SD = 1.0
 
 
 class Spread(NamedTuple):
     """The first four pods of an arm, by name. `key` stands for their names: sums begin anew when they change.
-    `totals` has each pod's summed log speed relative to the arm's mean, `squares` sums the squares of all."""
+    `totals` has each pod's summed log speed relative to the arm's mean, a window's within a factor of e, and
+    `squares` sums the squares of all."""
 
     key: int = 0
     n: int = 0
@@ -36,7 +40,7 @@ class Spread(NamedTuple):
         tracked = arm.each[:TRACKED]
         key = zlib.crc32("\n".join(name for name, _ in tracked).encode())
         before = self if key == self.key else Spread(key)
-        apart = [speed - arm.log_speed for _, speed in tracked]
+        apart = [_bounded(speed - arm.log_speed) for _, speed in tracked]
         apart += [0.0] * (TRACKED - len(apart))
         one, two, three, four = (old + new for old, new in zip(before.totals, apart, strict=True))
         return Spread(
@@ -81,4 +85,9 @@ def posterior(pod_sd: float, freedom: int, arms: Sequence[Spread], independent: 
         return pod_sd, freedom
     squares = freedom * pod_sd * pod_sd + sum(value for value, _ in found)
     total = freedom + more
-    return float(max(SMALLEST_POD_SD, max(0.0, squares / total) ** 0.5)), total
+    sd = math.sqrt(max(0.0, squares / total))
+    return min(LARGEST_POD_SD, max(SMALLEST_POD_SD, sd)), total
+
+
+def _bounded(deviation: float) -> float:
+    return min(LARGEST_DEVIATION, max(-LARGEST_DEVIATION, deviation))

@@ -11,7 +11,7 @@ from specdeploy.judge.disaster import Lane
 from specdeploy.judge.guards import Guards
 from specdeploy.judge.interval import Corrections, Frozen
 from specdeploy.judge.learned import Learned
-from specdeploy.judge.pods import Spread, posterior
+from specdeploy.judge.pods import LARGEST_POD_SD, Spread, posterior
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.surplus import Surplus
 from specdeploy.judge.window import Reason
@@ -78,7 +78,9 @@ class TrialState(NamedTuple):
         pod_sd, freedom = frozen.pod_sd, frozen.pod_freedom
         if watch.trial_pods.n or watch.baseline_pods.n:
             independent = self.baseline.whole.independent(frozen.phi)
-            arms = (watch.trial_pods, watch.baseline_pods)
+            # History has learned from the very pods of the baseline: nobody counts twice.
+            learned = freedom > POD_FREEDOM
+            arms = (watch.trial_pods,) if learned else (watch.trial_pods, watch.baseline_pods)
             pod_sd, freedom = posterior(pod_sd, freedom, arms, independent)
         return Corrections(watch.surplus.log_share, pod_sd, freedom)
 
@@ -99,6 +101,7 @@ def start(settings: Settings, learned: Learned = Learned()) -> TrialState:  # no
     alpha. Long requests make neighbouring windows alike: the prior autocorrelation is exp(-window/residence).
     """
     alpha = 1 - settings.confidence
+    learned = _within_reason(learned)
     residence = learned.residence
     phi = math.exp(-settings.window_seconds / residence) if residence > 0 else PRIOR_PHI
     pod_sd, freedom = _known_pods(settings, learned)
@@ -114,6 +117,12 @@ def start(settings: Settings, learned: Learned = Learned()) -> TrialState:  # no
             learned=learned,
         )
     )
+
+
+def _within_reason(learned: Learned) -> Learned:
+    """A weight in [0, 0.9] is off by no more than that, whatever the noise of history makes of its error."""
+    weight_se, pod_sd = min(LARGEST_WEIGHT, learned.weight_se), min(LARGEST_POD_SD, learned.pod_sd)
+    return learned._replace(weight_se=weight_se, pod_sd=pod_sd)
 
 
 def _known_pods(settings: Settings, learned: Learned) -> tuple[float, int]:
