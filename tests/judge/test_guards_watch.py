@@ -6,11 +6,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from specdeploy.api.reasons import VerdictReason
-from specdeploy.judge.codec import pack_tuple, unpack_tuple
 from specdeploy.judge.guards import (
     FirstTokenLimit,
     Guard,
@@ -22,7 +19,6 @@ from specdeploy.judge.guards import (
     warnings,
     watch,
 )
-from specdeploy.judge.window import PodWindow
 from tests.judge.guards_streams import LIMITS, Engine, Pair, counted, engine_windows, pod, watched
 
 Fields = dict[str, Any]
@@ -46,12 +42,20 @@ NORMAL: Fields = {
 
 # What the trial tells instead, the guard that ends it, and what its sentence must contain.
 HARM: list[tuple[Fields, Guard, tuple[str, ...]]] = [
-    ({"requests_waiting": 2.0}, Guard.LESS_CAPACITY, ("3 of the last 5 windows",)),
+    (
+        {"requests_waiting": 2.0},
+        Guard.LESS_CAPACITY,
+        ("in 3 of the last 5 windows (2 a pod in the newest)",),
+    ),
     ({"max_model_len": 4096.0}, Guard.MAX_MODEL_LEN, ("4096", "8192", "2 windows")),
     ({"kv_tokens": 40000.0}, Guard.KV_BLOCKS, ("40000", "40%", "100000", "limit of 50%")),
     ({"server_errors": 6.0}, Guard.SERVER_ERRORS, ("HTTP 5xx", "1.5x", "0.2%")),
     ({"client_errors": 6.0}, Guard.CLIENT_ERRORS, ("HTTP 4xx", "min_p")),
-    ({"errored_requests": 6.0}, Guard.ERRORED_REQUESTS, ("error", "1.5x")),
+    (
+        {"errored_requests": 6.0},
+        Guard.ERRORED_REQUESTS,
+        ("requests ended in error on its pods", "1.5x"),
+    ),
     ({"aborted_requests": 6.0}, Guard.ABORTED_REQUESTS, ("aborted", "0.5%")),
     ({"preemptions": 30.0}, Guard.PREEMPTIONS, ("preemptions", "2x", "5%")),
     (
@@ -144,15 +148,18 @@ def test_nothing_is_unseen_where_all_is_told_and_all_where_nothing_is() -> None:
     assert unseen(watched([(pod(), pod())])[0], LIMITS) == tuple(Guard)
 
 
+def test_people_are_told_which_guards_have_seen_nothing() -> None:
+    assert warnings(watched([window()])[0], LIMITS) == ()
+    guards, _, _ = watched([window(prefix_queries=None, kv_tokens=None)] * 20)
+    said = "guards that have seen nothing yet, as both arms must tell what they look at: KvBlocks, PrefixHits"
+    assert warnings(guards, LIMITS) == (said,)
+    assert warnings(guards, Limits(kv_blocks=None, prefix_hits=None)) == ()
+
+
 def test_pods_that_tell_only_their_speed_leave_the_guards_as_they_are() -> None:
     guards = Guards()
     assert watch(guards, (pod(),), (pod(),), LIMITS) is guards
     assert watch(guards, (), (pod(**NORMAL),), LIMITS) is guards
-
-
-def test_two_queues_say_nothing() -> None:
-    both = (pod(**{**NORMAL, "requests_waiting": 5.0}),) * 2
-    assert watched(repeat(both, 20))[1] is None
 
 
 @pytest.mark.parametrize(
@@ -235,73 +242,6 @@ def test_a_pod_that_restarted_and_pods_in_any_number() -> None:
 
 def test_every_guard_has_a_reason_for_people() -> None:
     assert {guard.value for guard in Guard} <= {reason.value for reason in VerdictReason}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_restart_after_each_window_changes_no_bit(seed: int) -> None:
-    kept = restored = Guards()
-    stream = engine_windows(Random(seed), Engine(client_errors=0.03))
-    for _ in range(70):
-        trial, baseline = next(stream)
-        kept = watch(kept, (trial,), (baseline,), LIMITS)
-        restored = watch(restored, (trial,), (baseline,), LIMITS)
-        restored = unpack_tuple(1, Guards(), pack_tuple(1, restored))
-        assert restored == kept
-        assert veto(restored, LIMITS) == veto(kept, LIMITS)
-    assert pack_tuple(1, restored) == pack_tuple(1, kept)
-    assert len(pack_tuple(1, kept)) == len(pack_tuple(1, Guards())) < 1000
-
-
-HOSTILE = st.sampled_from(
-    [float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 5e-324, 1.0, 60.0, 1e12, 1e15, 1e308, 10**400]
-)
-MAYBE = st.none() | HOSTILE
-HOSTILE_PODS = st.lists(
-    st.builds(
-        PodWindow,
-        pod=st.just("p"),
-        seconds=HOSTILE,
-        generation_tokens=st.just(1.0),
-        first_tokens=HOSTILE,
-        itl_seconds=st.just(1.0),
-        restarts=st.sampled_from([None, 0.0, float("nan")]),
-        ready_seconds=MAYBE,
-        **dict.fromkeys(NORMAL, MAYBE),
-    ),
-    max_size=3,
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(windows=st.lists(st.tuples(HOSTILE_PODS, HOSTILE_PODS), max_size=8))
-def test_hostile_numbers_never_raise_and_survive_a_restart(
-    windows: list[tuple[list[PodWindow], list[PodWindow]]],
-) -> None:
-    guards = Guards()
-    for trial, baseline in windows:
-        guards = watch(guards, trial, baseline, LIMITS)
-        veto(guards, LIMITS)
-        warnings(guards, LIMITS)
-    assert guards.sound
-    assert unpack_tuple(1, Guards(), pack_tuple(1, guards)) == guards
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        lambda g: g._replace(queue_told=-1),
-        lambda g: g._replace(kv_blocks=g.kv_blocks._replace(baseline=0.0)),
-        lambda g: g._replace(client_errors=g.client_errors._replace(windows=-1)),
-        lambda g: g._replace(prefix_hits=g.prefix_hits._replace(trial_of=0.0)),
-        lambda g: g._replace(
-            output_length=g.output_length._replace(sums=g.output_length.sums._replace(pairs=9))
-        ),
-    ],
-)
-def test_numbers_that_no_window_can_make_are_not_sound(broken: Callable[[Guards], Guards]) -> None:
-    guards, _, _ = watched([window()] * 3)
-    assert guards.sound
-    assert not broken(guards).sound
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
+from statistics import median
 from typing import NamedTuple
 
 from specdeploy.judge.window import PodWindow
 
 LARGEST = 1e12
-SUMS = 12
-"""The fields of `Told` before the means."""
+ALWAYS_TOLD = 3
+SUMS = 14
+"""Of the fields of `Told`: those that every window has, and those before the means."""
 
 Pods = Sequence[PodWindow]
 Row = Sequence[float | None]
@@ -22,11 +24,14 @@ Row = Sequence[float | None]
 class Told(NamedTuple):
     """What an arm's pods told of the fields of `PodWindow` with the same names; None: unknown.
 
-    Sums, and means per pod of what is not counted (the last three). Only `first_tokens` is never None in a
-    window, but may make no sense.
+    Sums; `requests_waiting` of the typical pod (the median), since one pod's long queue is not the arm's; and
+    means per pod of the properties of the engine. Every window has the first three, but they may make no
+    sense.
     """
 
     first_tokens: float | None
+    generation_tokens: float | None
+    seconds: float | None
     ttft_seconds: float | None
     finished_requests: float | None
     finished_tokens: float | None
@@ -42,14 +47,9 @@ class Told(NamedTuple):
     kv_tokens: float | None
     max_model_len: float | None
 
-    @property
-    def waiting(self) -> float | None:
-        """The mean queue per pod."""
-        return self.requests_waiting
-
 
 _FIELDS = attrgetter(*Told._fields)
-_NOTHING = (None,) * (len(Told._fields) - 1)
+_NOTHING = (None,) * (len(Told._fields) - ALWAYS_TOLD)
 
 
 def read(pods: Pods) -> Told | None:
@@ -57,13 +57,15 @@ def read(pods: Pods) -> Told | None:
 
     A pod that restarted is left out: its differences are of two lives.
     """
-    rows = [row for pod in pods if not pod.restarts and (row := _FIELDS(pod))[1:] != _NOTHING]
+    rows = [row for pod in pods if not pod.restarts and (row := _FIELDS(pod))[ALWAYS_TOLD:] != _NOTHING]
     if len(rows) == 1:
         return Told(*_sane(rows[0]))
     if not rows:
         return None
-    totals = [_total(column) for column in zip(*map(_sane, rows), strict=True)]
-    return Told(*totals[:SUMS], *(None if total is None else total / len(rows) for total in totals[SUMS:]))
+    columns = list(zip(*map(_sane, rows), strict=True))
+    sums = [_total(column) for column in columns[:SUMS]]
+    means = (_mean(column) for column in columns[SUMS + 1 :])
+    return Told._make((*sums, _median(columns[SUMS]), *means))
 
 
 def settled(pods: Pods, seconds: float) -> Pods:
@@ -87,3 +89,13 @@ def _total(column: Row) -> float | None:
             return None
         total += value
     return total
+
+
+def _mean(column: Row) -> float | None:
+    total = _total(column)
+    return None if total is None else total / len(column)
+
+
+def _median(column: Row) -> float | None:
+    known = [value for value in column if value is not None]
+    return median(known) if len(known) == len(column) else None

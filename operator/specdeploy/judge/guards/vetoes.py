@@ -31,10 +31,21 @@ def veto(guards: Guards, limits: Limits) -> Veto | None:
 
 def warnings(guards: Guards, limits: Limits) -> tuple[str, ...]:
     """Sentences on what is shown but vetoes nothing."""
+    return tuple(each for each in (_warn_of_room(guards, limits), _warn_of_unseen(guards, limits)) if each)
+
+
+def _warn_of_room(guards: Guards, limits: Limits) -> str | None:
     room, limit = guards.kv_blocks, limits.kv_blocks
     if limit is None or not room.below(limit.warn) or room.below(limit.least):
-        return ()
-    return (f"{_room(guards)}: it will queue sooner (warned of below {_percent(limit.warn)})",)
+        return None
+    return f"{_room(guards)}: it will queue sooner (warned of below {_percent(limit.warn)})"
+
+
+def _warn_of_unseen(guards: Guards, limits: Limits) -> str | None:
+    names = unseen(guards, limits)
+    if not names:
+        return None
+    return f"guards that have seen nothing yet, as both arms must tell what they look at: {', '.join(names)}"
 
 
 def unseen(guards: Guards, limits: Limits) -> tuple[str, ...]:
@@ -68,7 +79,8 @@ def _check_capacity(guards: Guards, limits: Limits) -> str | None:
         return None
     return (
         f"requests waited on its pods in {guards.queue.windows} of the last {WATCHED_WINDOWS} windows "
-        "and on no baseline pod: the drafter leaves less room for requests"
+        f"({guards.queue.length:.3g} a pod in the newest) and not on the baseline's, "
+        "which gave as many tokens: the drafter leaves less room for requests"
     )
 
 
@@ -97,39 +109,40 @@ def _room(guards: Guards) -> str:
 
 
 def _check_server_errors(guards: Guards, limits: Limits) -> str | None:
-    return _too_many(guards.server_errors, limits.server_errors, "server errors (HTTP 5xx)", "requests")
+    found = _too_many(guards.server_errors, limits.server_errors, "{} of {} requests")
+    return found and f"server errors (HTTP 5xx): {found}"
 
 
 def _check_client_errors(guards: Guards, limits: Limits) -> str | None:
-    found = _too_many(guards.client_errors, limits.client_errors, "client errors (HTTP 4xx)", "requests")
+    found = _too_many(guards.client_errors, limits.client_errors, "{} of {} requests")
     # The one client error that speculation is known to make.
-    return found and f"{found}; vLLM refuses min_p and logit_bias under speculation"
-
-
-def _check_errored(guards: Guards, limits: Limits) -> str | None:
-    return _too_many(guards.errored_requests, limits.errored_requests, "requests ended in error", "begun")
-
-
-def _check_aborted(guards: Guards, limits: Limits) -> str | None:
-    return _too_many(guards.aborted_requests, limits.aborted_requests, "requests were aborted", "begun")
-
-
-def _check_preemptions(guards: Guards, limits: Limits) -> str | None:
-    return _too_many(guards.preemptions, limits.preemptions, "preemptions", "requests")
-
-
-def _too_many(counts: Counts, limit: CountLimit | None, what: str, of: str) -> str | None:
-    if limit is None or not counts.alarmed:
-        return None
-    return (
-        f"{what}: {_of(counts.trial, counts.trial_requests)} {of} on its pods and "
-        f"{_of(counts.baseline, counts.baseline_requests)} on the baseline over {counts.windows} windows, "
-        f"proven more than {1 + limit.increase:.3g}x the baseline's share plus {_percent(limit.rate)}"
+    return found and (
+        f"client errors (HTTP 4xx): {found}; vLLM refuses min_p and logit_bias under speculation"
     )
 
 
-def _of(events: float, requests: float) -> str:
-    return f"{events:.0f} of {requests:.0f}"
+def _check_errored(guards: Guards, limits: Limits) -> str | None:
+    return _too_many(guards.errored_requests, limits.errored_requests, "{} of {} requests ended in error")
+
+
+def _check_aborted(guards: Guards, limits: Limits) -> str | None:
+    return _too_many(guards.aborted_requests, limits.aborted_requests, "{} of {} requests were aborted")
+
+
+def _check_preemptions(guards: Guards, limits: Limits) -> str | None:
+    return _too_many(guards.preemptions, limits.preemptions, "{} preemptions in {} requests")
+
+
+def _too_many(counts: Counts, limit: CountLimit | None, events: str) -> str | None:
+    """`events` is a template for a number of events and one of requests."""
+    if limit is None or not counts.alarmed:
+        return None
+    ours = events.format(f"{counts.trial:.0f}", f"{counts.trial_requests:.0f}")
+    theirs = events.format(f"{counts.baseline:.0f}", f"{counts.baseline_requests:.0f}")
+    return (
+        f"{ours} on its pods and {theirs} on the baseline over {counts.windows} windows, "
+        f"proven more than {1 + limit.increase:.3g}x the baseline's rate plus {_percent(limit.rate)}"
+    )
 
 
 def _check_first_token(guards: Guards, limits: Limits) -> str | None:

@@ -61,7 +61,7 @@ class Guards(NamedTuple):
             self.prefix_hits,
             self.output_length,
         )
-        return self.queue.bits >= 0 and self.queue_told >= 0 and all(part.sound for part in parts)
+        return self.queue.sound and self.queue_told >= 0 and all(part.sound for part in parts)
 
 
 def watch(guards: Guards, trial: Pods, baseline: Pods, limits: Limits) -> Guards:
@@ -102,9 +102,17 @@ def _warm(trial: Pods, baseline: Pods, arms: Arms, seconds: float) -> Arms | Non
 
 
 def _watch_queue(guards: Guards, trial: Told, baseline: Told, limits: Limits) -> tuple[Queue, int]:
-    if not limits.less_capacity or trial.waiting is None or baseline.waiting is None:
+    ours, theirs = trial.requests_waiting, baseline.requests_waiting
+    fewer_tokens = _fewer_tokens(trial, baseline)
+    if not limits.less_capacity or ours is None or theirs is None or fewer_tokens is None:
         return guards.queue, guards.queue_told
-    return guards.queue.add(trial, baseline), guards.queue_told + 1
+    return guards.queue.add(ours, theirs, fewer_tokens=fewer_tokens), guards.queue_told + 1
+
+
+def _fewer_tokens(trial: Told, baseline: Told) -> bool | None:
+    """Did the trial give no more tokens per pod-second than the baseline?"""
+    means = _means(trial.generation_tokens, trial.seconds, baseline.generation_tokens, baseline.seconds)
+    return None if means is None else means.trial * means.baseline_of <= means.baseline * means.trial_of
 
 
 def _count(guards: Guards, trial: Told, baseline: Told, limits: Limits) -> Counted:
