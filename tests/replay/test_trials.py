@@ -1,6 +1,7 @@
 """All trials of a file: told apart, in bounds, and judged as by the functions themselves."""
 
 import io
+import json
 import random
 import tracemalloc
 from collections.abc import Iterable, Iterator
@@ -191,6 +192,37 @@ def test_a_young_pod_is_no_evidence() -> None:
     lines = [line("t", index, ready_seconds=60.0 * (index + 1)) for index in range(10)]
     (ended,) = judged(lines)
     assert ended.verdict.numbers.skipped == {Reason.WARMING_UP: 5}
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"generation_tokens": 1e15, "first_tokens": 0},
+        {"generation_tokens": 1e300},
+        {"generation_tokens": -5, "itl_seconds": -5},
+        {"itl_seconds": 1e-300},
+        {"itl_seconds": 1e15},
+        {"seconds": 0},
+        {"generation_tokens": 1.7e308, "first_tokens": -1.7e308, "itl_seconds": 1.7e308},
+        {"requests_waiting": 1e300, "restarts": -1},
+        {"finished_requests": 1e12, "finished_tokens": -1e12, "max_tokens": 1e12},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("ratio", "expected"), [(1.2, {Outcome.PROMOTED}), (0.9, {Outcome.SLOWER, Outcome.NOT_WORTH_IT})]
+)
+@pytest.mark.parametrize("place", [3, HISTORY + 3, HISTORY + 20])
+def test_one_line_of_senseless_numbers_turns_no_verdict(
+    hostile: dict[str, float], ratio: float, expected: set[Outcome], place: int
+) -> None:
+    lines = list(noisy(random.Random(7), "t", ratio, 120))
+    recorded = json.loads(lines[place])
+    newest = recorded["arms"].get("trial") or recorded["arms"]["baseline"]
+    newest[0] |= hostile
+    lines[place] = json.dumps(recorded).encode() + b"\n"
+    (ended,) = judged(lines)
+    assert ended.verdict.outcome in expected
 
 
 def test_more_trials_than_may_be_open_are_refused_and_the_others_judged() -> None:
