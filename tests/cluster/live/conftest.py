@@ -1,19 +1,23 @@
 """The stage of these tests: everything is applied at once, so that its waiting overlaps."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
 
 from tests.cluster.kube import Kubectl
-from tests.cluster.live.journal import Journal, ready_reason
-from tests.cluster.live.killing import Killed, killed_rollouts
+from tests.cluster.live.cues import Cue, between_checks, serves_everywhere
+from tests.cluster.live.journal import Journal, Status, ready_reason
+from tests.cluster.live.killing import NAME, Killed, killed_rollouts
 from tests.cluster.live.objects import (
+    FADING,
     LOSER,
     WINNER,
     Object,
     drafter,
+    lower_acceptance,
     spec_deployment,
     start_clients,
 )
@@ -36,8 +40,17 @@ LONG_WINDOWS: Object = {
 }
 UNKNOWN_KEY = drafter("unknown-key", options={"no_such_key": 1})
 
+# The step of two pods soaks, before the third of those that serve.
+IN_STEPS: Object = {"steps": [50, 100], "soakWindows": 3}
+KEPT: Object = {"retention": "Always", "probationSeconds": 0}
+GIVEN_BACK: Object = {"retention": "Trials", "probationSeconds": 0, "recheckSeconds": 60}
+PICKY_CLIENTS = "guarded-clients-picky"
+
 OBJECTS: tuple[Object, ...] = (
-    spec_deployment("story", LOSER, WINNER, replicas=3),
+    spec_deployment("story", LOSER, WINNER, replicas=4, promotion=IN_STEPS),
+    spec_deployment("fades", FADING, replicas=3, baseline=KEPT),
+    spec_deployment("checked", FADING, replicas=3, baseline=GIVEN_BACK),
+    spec_deployment("guarded", drafter("narrow", "slots=1"), drafter("picky")),
     spec_deployment("stalls", drafter("hangs", "fail=hang&fail_after=5"), trial=LONG_WINDOWS),
     spec_deployment("scaled", drafter("steady")),
     spec_deployment("edited", drafter("steady")),
@@ -46,7 +59,12 @@ OBJECTS: tuple[Object, ...] = (
     ),
     spec_deployment("taken", replicas=1),
 )
-WITH_CLIENTS = ("story", "stalls")
+WITH_CLIENTS = ("story", "fades", "checked", "guarded", "stalls")
+# When what serves becomes slow.
+FADES: Mapping[str, Callable[[Status], bool]] = {
+    "fades": serves_everywhere(FADING["name"]),
+    "checked": between_checks(FADING["name"]),
+}
 # Longer than it takes to find a hang: a client that gives up takes its request away.
 CLIENT_SECONDS = 600
 
@@ -54,11 +72,20 @@ CLIENT_SECONDS = 600
 @dataclass(frozen=True)
 class Stage:
     """The namespace that the chart's operator serves, with the objects above in it; and two rollouts under
-    operators of their own, which are killed."""
+    operators of their own, which are killed. `faded`: object -> when what it serves became slow, in seconds
+    since the epoch."""
 
     kubectl: Kubectl
     journal: Journal
     killed: Mapping[str, Killed]
+    faded: Mapping[str, float]
+
+    def events(self, name: str, reason: str) -> list[str]:
+        """Messages of the Events about a SpecDeployment."""
+        found = self.kubectl.json(
+            "get", "events", f"--field-selector=involvedObject.name={name},reason={reason}"
+        )
+        return [event["message"] for event in found["items"]]
 
 
 @pytest.fixture(scope="package")
@@ -76,11 +103,33 @@ def stage(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
         stack.enter_context(chart_operator(place, (kubectl.namespace,)))
         journal = Journal(kubectl)
         stack.callback(journal.close)
+        faded = _let_fade(kubectl, journal)
         kubectl.apply(SOMEBODYS_SERVICE)
         for body in OBJECTS:
             kubectl.apply(body)
-        for name in WITH_CLIENTS:
-            journal.wait(name, lambda s: ready_reason(s) == "Serving", seconds=120, what="a ready fleet")
-            start_clients(kubectl, name, timeout=CLIENT_SECONDS)
         killed = stack.enter_context(killed_rollouts(place, tmp_path_factory.mktemp("killed")))
-        yield Stage(kubectl, journal, killed)
+        for name in WITH_CLIENTS:
+            journal.wait(name, _serves, seconds=120, what="a ready fleet")
+            start_clients(kubectl, name, timeout=CLIENT_SECONDS)
+        start_clients(kubectl, "guarded", "--extra", '{"min_p": 0.1}', "--rate", "2", pod=PICKY_CLIENTS)
+        for one in killed.values():
+            one.journal.wait(NAME, _serves, seconds=120, what="a ready fleet")
+            start_clients(one.kubectl, NAME)
+        yield Stage(kubectl, journal, killed, faded)
+
+
+def _serves(status: Status) -> bool:
+    return ready_reason(status) == "Serving"
+
+
+def _let_fade(kubectl: Kubectl, journal: Journal) -> Mapping[str, float]:
+    """Drafters become slow as soon as they serve as FADES says; names and instants are added as they do."""
+    faded: dict[str, float] = {}
+    for name, check in FADES.items():
+
+        def act(name: str = name) -> None:
+            lower_acceptance(kubectl, name, FADING["name"])
+            faded[name] = time.time()
+
+        journal.listeners.append(Cue(name, check, act).seen)
+    return faded

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from tests.cluster.kube import Kubectl
@@ -98,6 +99,11 @@ class Journal:
         self.entries.append(Entry(time.time(), name, status))
         for listener in self.listeners:
             listener(name, status)
+
+
+def moment(text: str) -> float:
+    """Seconds since the epoch of an instant in a status."""
+    return datetime.fromisoformat(text).timestamp()
 
 
 # -- questions to a status -----------------------------------------------------------------------------

@@ -14,14 +14,6 @@ def on_stage(status: Status, attempt: int = 1) -> bool:
     return trial_state(status) in ON_STAGE and status["trial"]["attempt"] == attempt
 
 
-def events(stage: Stage, name: str, reason: str) -> list[str]:
-    """Messages of the Events about a SpecDeployment."""
-    found = stage.kubectl.json(
-        "get", "events", f"--field-selector=involvedObject.name={name},reason={reason}"
-    )
-    return [event["message"] for event in found["items"]]
-
-
 def selector(name: str, drafter: str | None) -> str:
     return f"specdeploy.dev/name={name}" + (f",specdeploy.dev/drafter={drafter}" if drafter else "")
 
@@ -100,8 +92,8 @@ def test_a_scaled_deployment_is_put_right_and_its_editor_is_named(stage: Stage) 
     (baseline,) = deployments(stage, "edited", "baseline")
     name = baseline["metadata"]["name"]
     kubectl.run("scale", f"deployment/{name}", "--replicas=3")
-    eventually(lambda: bool(events(stage, "edited", "ReplicasEdited")), seconds=30, every=0.5)
-    (told,) = events(stage, "edited", "ReplicasEdited")
+    eventually(lambda: bool(stage.events("edited", "ReplicasEdited")), seconds=30, every=0.5)
+    (told,) = stage.events("edited", "ReplicasEdited")
     assert told == f"kubectl set replicas of {name} to 3; put right to 1"
     assert [d["spec"]["replicas"] for d in deployments(stage, "edited", "baseline")] == [1]
 

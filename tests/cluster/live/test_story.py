@@ -1,12 +1,11 @@
 """A whole rollout under the operator that the chart installs, with the chart's rights, on live traffic."""
 
 import re
-from datetime import datetime
 
 import pytest
 
 from tests.cluster.live.conftest import Stage
-from tests.cluster.live.journal import Status, outcomes, trial_state, verdict
+from tests.cluster.live.journal import Status, condition, moment, outcomes, trial_state, verdict
 from tests.cluster.live.objects import WINDOW_SECONDS, stop_clients
 from tests.cluster.live.place import OPERATOR, OPERATOR_NAMESPACE
 
@@ -35,10 +34,6 @@ def measured_since(stage: Stage, drafter: str) -> float:
     )
 
 
-def moment(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
-
-
 def test_the_loser_is_rolled_back_the_winner_serves_and_no_request_fails(stage: Stage) -> None:
     status = judged(stage)
     assert outcomes(status) == {"heavy": "Disaster", "dflash": "Promoted"}
@@ -65,17 +60,20 @@ def test_the_loser_is_off_traffic_at_most_three_windows_after_its_measurement_be
 
 
 # What a person reads, in this order; other rows may lie between.
+SPEED = r"\d\.\d\dx \[\d\.\d\d,\d\.\d\d\]"
 STORY = (
-    r"^[01]/3 baseline 1.00x Starting$",
-    r"^[23]/3 baseline (heavy Starting )?1.00x Serving$",
-    r"^[23]/3 baseline heavy Starting.* Serving$",
-    r"^3/3 baseline heavy (WarmingUp|Measuring).* Serving$",
-    r"^\d/3 baseline heavy RollingBack.* Serving$",
-    r"^[23]/3 baseline dflash Starting.* Serving$",
-    r"^3/3 baseline dflash WarmingUp.* Serving$",
-    r"^3/3 baseline dflash Measuring \d+/\d+.* Serving$",
-    r"^[23]/3 dflash dflash Promoting.* \d\.\d\dx \[\d\.\d\d,\d\.\d\d\] Serving$",
-    r"^3/3 dflash \d\.\d\dx \[\d\.\d\d,\d\.\d\d\] Serving$",
+    r"^[012]/4 baseline 1.00x Starting$",
+    r"^[34]/4 baseline (heavy Starting )?1.00x Serving$",
+    r"^[34]/4 baseline heavy Starting.* Serving$",
+    r"^4/4 baseline heavy (WarmingUp|Measuring).* Serving$",
+    r"^\d/4 baseline heavy RollingBack.* Serving$",
+    r"^[34]/4 baseline dflash Starting.* Serving$",
+    r"^4/4 baseline dflash WarmingUp.* Serving$",
+    r"^4/4 baseline dflash Measuring \d+/\d+.* Serving$",
+    rf"^[34]/4 dflash dflash Promoting 0/\d+ {SPEED} Serving$",
+    rf"^4/4 dflash dflash Promoting [1-9]\d*/\d+ {SPEED} Serving$",
+    rf"^[34]/4 dflash dflash Promoting {SPEED} Serving$",
+    rf"^4/4 dflash {SPEED} Serving$",
 )
 
 
@@ -87,6 +85,21 @@ def test_the_columns_of_kubectl_get_tell_the_story(stage: Stage) -> None:
         found = next((i for i in range(at, len(rows)) if re.match(step, rows[i])), None)
         assert found is not None, f"no row like {step!r} after row {at} of:\n" + "\n".join(rows)
         at = found
+
+
+def test_the_promotion_goes_in_steps_and_people_are_told(stage: Stage) -> None:
+    judged(stage)
+    promoting = [s for s in stage.journal.history("story") if trial_state(s) == "Promoting"]
+    steps = [s["trial"]["step"] for s in promoting]
+    assert steps == sorted(steps)
+    assert set(steps) >= {50, 100}
+    assert {condition(s, "Protected")["reason"] for s in promoting} == {"Holdback"}
+    told = stage.events("story", "PromotionStep")
+    assert len(told) == 2, told
+    assert any(text.startswith("dflash gets 2 of 3 serving pods") for text in told), told
+    assert any(re.match(r"dflash gets 3 of 3 serving pods after \d+ windows of soak", t) for t in told), told
+    soaking = next(s["message"] for s in promoting if "soak" in s["message"])
+    assert "dflash takes over in steps: 2 of 3 serving pods now" in soaking
 
 
 def can(stage: Stage, *words: str) -> bool:
