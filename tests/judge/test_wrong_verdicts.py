@@ -185,7 +185,7 @@ def test_a_drafter_that_loses_at_a_large_batch_is_told_so_by_band() -> None:
     _, verdict, _ = judge(by_batch(1.8, 0.85), CALM)
     assert verdict is not None
     assert (verdict.outcome, verdict.reason) == (Outcome.GUARDED, "SlowerInBand")
-    assert "at batch 16 to 64" in verdict.message
+    assert "faster on the whole, but slower at batch 16 to 64: 0.8" in verdict.message
     assert outcome(judge(by_batch(1.3, 1.2), CALM)[1]) is Outcome.PROMOTED
 
 
@@ -199,6 +199,7 @@ def test_a_promotion_names_the_batch_that_it_has_not_seen() -> None:
     assert verdict.outcome is Outcome.PROMOTED
     assert verdict.numbers.uncovered == ("16 to 64",)
     assert "not yet measured at batch 16 to 64" in verdict.message
+    assert "stops at half of the pods until it is" in verdict.message
 
 
 def test_a_stopped_trial_has_not_passed() -> None:

@@ -29,12 +29,12 @@ THREE_ARMS = (BASELINE, TRIAL, SERVING)
 ADVICE: Mapping[Reason, str] = {
     Reason.NO_DATA: "check that the pods are ready and that their /metrics can be read",
     Reason.NO_TRAFFIC: "send traffic, or use a longer trial.windowSeconds",
-    Reason.BAD_NUMBERS: "look at the /metrics page of the pods of this arm",
+    Reason.BAD_NUMBERS: "look at the /metrics pages of the pods: numbers are missing or make no sense",
     Reason.WARMING_UP: "wait: a young pod is slow and is not evidence yet",
     Reason.POD_RESTARTED: "look at the log of the container before its restart",
     Reason.STALLED: "look at the engine: it holds requests and produces no token",
     Reason.UNEVEN: "balance the requests over the pods of an arm",
-    Reason.ARM_NOT_REACHED: "check that the Service selects the pods of this arm and that clients reconnect",
+    Reason.ARM_NOT_REACHED: "check that the Service selects the pods of every arm and that clients reconnect",
     Reason.DIFFERENT_IMAGE: "wait until all arms run the same image",
     Reason.DIFFERENT_GPU: "set accelerator.type so that all arms get the same kind of GPU",
     Reason.TEMPLATE_EDITED: "annotate with specdeploy.dev/retry: the edited arm is made anew, pod by pod",
@@ -42,7 +42,7 @@ ADVICE: Mapping[Reason, str] = {
     Reason.OUT_OF_ORDER: "give the windows in the order of time, each once",
     Reason.LOAD_MISMATCH: "send each pod the same share of requests: the Service's own balancing does",
     Reason.MIX_MISMATCH: "send all arms the same kind of requests: don't route by prompt or user",
-    Reason.SERIES_MISSING: "look at the /metrics page of the arm: a series that the other arm has is missing",
+    Reason.SERIES_MISSING: "compare the /metrics pages of the arms: one lacks a series that another has",
 }
 
 

@@ -171,7 +171,7 @@ def _check_serving(case: Case) -> Verdict | None:
             return _verdict(case, Outcome.RUNNER_UP, Cause.SLOWER_THAN_SERVING, message)
         if _faster(case, state.serving, case.serving):
             losing = losing_band(state.serving, state.frozen, case.found)
-            message = sentences.runner_up(state, f"against what serves {losing}")
+            message = sentences.runner_up(state, f"slower than what serves {losing}")
             return _verdict(case, Outcome.RUNNER_UP, Cause.SLOWER_THAN_SERVING_IN_BAND, message)
         if _cannot_reach(case, case.goal, state.serving, case.serving):
             message = sentences.runner_up(

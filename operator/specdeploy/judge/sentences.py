@@ -17,7 +17,8 @@ def promoted(state: TrialState, settings: Settings) -> str:
     asked = percent(settings.minimum_effect)
     summary = summarise(state)
     return (
-        f"{_measured(summary)}: proven faster and above the {asked} asked for, promoted{_unproven(summary)}"
+        f"{_measured(summary)}: proven faster (the lower end is above 1), and its mean above the "
+        f"{asked} asked for, promoted{_unproven(summary)}"
     )
 
 
@@ -34,15 +35,15 @@ def not_worth_it(state: TrialState, why: str) -> str:
 
 
 def slower_in_band(state: TrialState, band: str) -> str:
-    return f"{_measured(summarise(state))}: but {band}, rolled back"
+    return f"{_measured(summarise(state))}: faster on the whole, but slower {band}, rolled back"
 
 
 def disaster(state: TrialState) -> str:
     times = _times(multiple(state.watch.lane.mean))
-    batch = f" at batch {_batch(summarise(state))}" if state.used else ""
+    evidence = f" (evidence at batch {_batch(summarise(state))})" if state.used else ""
     return (
-        f"{times} the baseline's decode speed over the last {state.watch.lane.windows} windows{batch}: "
-        "far slower, rolled back"
+        f"{times} the baseline's decode speed over the last {state.watch.lane.windows} windows: "
+        f"far slower, rolled back{evidence}"
     )
 
 
@@ -51,10 +52,15 @@ def guarded(state: TrialState, veto: str) -> str:
 
 
 def too_noisy(state: TrialState, settings: Settings) -> str:
-    told = sensitivity_now(state, settings).sentence
+    ratio, windows = (
+        sensitivity_now(state, settings).ratio,
+        settings.deadline_seconds / settings.window_seconds,
+    )
+    provable = "nothing" if math.isinf(ratio) else f"only {ratio:.2f}x or more"
     return (
-        f"{_measured(summarise(state))}: {told}, less than 1.5x can't be proven, not promoted; "
-        "use a longer trial.windowSeconds or a later trial.deadlineSeconds"
+        f"{_measured(summarise(state))}: at a noise of {percent(state.baseline.whole.sd)} a window, and with "
+        f"pods that may differ by {_pods(state)}, {provable} could be proven in the {windows:.0f} windows "
+        "until the deadline, not promoted; set a longer trial.windowSeconds or a later trial.deadlineSeconds"
     )
 
 
@@ -65,17 +71,24 @@ def inconclusive(state: TrialState, because: str = "") -> str:
         return (
             f"no window was evidence by the deadline ({_skipped(summary)}), not promoted; {_advice(summary)}"
         )
-    pods = math.expm1(pod_term(state.baseline, state.frozen, state.corrections))
     return (
         f"{_measured(summary)}: nothing is proven by the deadline{because}, not promoted; "
-        f"pods of the same kind may differ by {pods:.1%}, so more pods can decide smaller effects"
+        f"pods of the same kind may differ by {_pods(state)}, so more pods can decide smaller effects"
     )
+
+
+def _pods(state: TrialState) -> str:
+    return f"{math.expm1(pod_term(state.baseline, state.frozen, state.corrections)):.1%}"
 
 
 def _unproven(summary: Summary) -> str:
     if not summary.uncovered:
         return ""
-    return f"; not yet measured at batch {' and '.join(summary.uncovered)}, where much of the day's load runs"
+    ranges = " and ".join(summary.uncovered)
+    return (
+        f"; not yet measured at batch {ranges}, where much of the day's load runs: stops at half of the pods "
+        "until it is"
+    )
 
 
 def percent(fraction: float) -> str:
@@ -89,7 +102,8 @@ def _measured(summary: Summary) -> str:
         parts += f" and {_with_interval(summary.serving)} that of what serves"
     parts += f" over {summary.windows_used} windows at batch {_batch(summary)}"
     if summary.stragglers:
-        parts += f", {summary.stragglers} pods 15% or more off their arm"
+        pods = "1 pod is" if summary.stragglers == 1 else f"{summary.stragglers} pods are"
+        parts += f", {pods} 15% or more off the others of the arm"
     return f"{parts} ({_skipped(summary)})" if summary.skipped else parts
 
 
