@@ -3,7 +3,7 @@
 import pytest
 
 from specdeploy.api.status import MAX_REQUESTS, instant
-from tests.rollout.scenes import on_trial
+from tests.rollout.scenes import on_trial, served
 from tests.rollout.world import START, World
 
 
@@ -32,10 +32,18 @@ def test_an_abort_ends_a_trial_that_waits() -> None:
     assert world.change(replicas=4).run(100).state == "-"
 
 
-def test_an_abort_does_not_stop_what_is_proven() -> None:
+def test_an_abort_reverses_a_promotion_and_what_served_before_serves_again() -> None:
     world = on_trial("Promoting")
-    assert asked(world, "abort", instant(world.now)) == "nothing to abort: eagle is proven and takes over"
-    assert world.settle().serving() == "eagle"
+    assert asked(world, "abort", instant(world.now)) == "the promotion of eagle is reversed"
+    assert (world.state, world.serving()) == ("RollingBack", "baseline")
+    assert world.settle().replicas() == {"baseline": 4}
+    assert world.verdicts() == {"eagle": "Aborted"}
+
+
+def test_an_abort_does_not_stop_what_serves_with_every_pod() -> None:
+    world = served()
+    assert asked(world, "abort", instant(world.now)) == "nothing to abort"
+    assert world.settle().serving() == "dflash"
 
 
 @pytest.mark.parametrize(

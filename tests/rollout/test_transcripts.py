@@ -204,6 +204,34 @@ def no_traffic_during_the_soak() -> World:
     return world.run(60).settle()
 
 
+def far_slower_while_it_serves() -> World:
+    world = steady(replicas=8).settle()
+    world.note("dflash becomes far slower than the baseline")
+    world.engines["dflash"].speed = 0.5
+    return world.run(2000, lambda w: w.serving() == "baseline").settle()
+
+
+def faster_at_night_and_slower_by_day_it_stays_at_half_of_the_pods() -> World:
+    world = steady(replicas=8, paused=True, trial={"totalDeadlineSeconds": 3600})
+    world.load = 4.0
+    world.run(1200)
+    world.note("the night begins, and the trial with it")
+    world.load = 1.0
+    world.change(paused=False).run(4000, lambda w: w.replicas().get("dflash") == 4).run(300)
+    world.note("the day begins, and dflash is a little slower")
+    world.load, world.engines["dflash"].speed = 4.0, 0.98
+    world.run(140)
+    world.note(f"{world.typed.message}")
+    return world.run(8000, lambda w: w.serving() == "baseline").settle()
+
+
+def aborted_while_promoting() -> World:
+    world = steady(replicas=8).run(2000, lambda w: w.replicas().get("dflash") == 4)
+    world.note("specdeploy.dev/abort")
+    world.annotate("abort")
+    return world.run(60).settle()
+
+
 def paused_while_promoting() -> World:
     world = steady(replicas=8).run(2000, lambda w: w.replicas().get("dflash") == 2)
     world.note("spec.paused: true")
@@ -236,6 +264,9 @@ STORIES: tuple[Callable[[], World], ...] = (
     proven_at_night_it_waits_for_the_day_at_half_of_the_pods,
     no_traffic_during_the_soak,
     paused_while_promoting,
+    far_slower_while_it_serves,
+    faster_at_night_and_slower_by_day_it_stays_at_half_of_the_pods,
+    aborted_while_promoting,
 )
 
 

@@ -35,9 +35,9 @@ class Finding:
         return f"{self.field}: {self.reason}; {self.fix}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reading:
-    """A spec as far as it can be read.
+    """A spec as far as it can be read. Equal to itself only: what is derived from it is looked up by it.
 
     `spec` is None when what serves can't be told; a drafter that can't be read is left out of
     `spec.drafters` and named in `drafters` (by its path where it has no name of its own) with its finding,

@@ -99,6 +99,14 @@ class Serving(Model):
     lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
     upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
     summary: Word | None = Field(None, description="The figures for a column.")
+    pod_seconds: int | None = Field(
+        None, ge=0, description="Seconds that its trial's pod took to take the place of another one."
+    )
+    rollback_seconds: int | None = Field(
+        None,
+        ge=0,
+        description="Seconds that taking it back would take after a loss of 10 %.",
+    )
     finding: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="Why it could not start a trial as written; it serves on with its verdict."
     )
@@ -111,6 +119,16 @@ class Serving(Model):
         description="State of the guard that watches it, with its version; for the operator only. Written "
         "with other changes, else every 15 minutes at most.",
     )
+
+
+class Rollback(Model):
+    """The way back from a drafter that served, while its pods leave."""
+
+    drafter: Word = Field(description="Drafter that was taken off.")
+    template: Hash = Field(description="Pod shape of the pods that leave.")
+    pods: int = Field(ge=1, description="Pods that leave at a time: as many as the loss is worth.")
+    start_time: Instant = Field(description="When it was taken off.")
+    seconds: int | None = Field(None, ge=0, description="Seconds that it takes, as far as can be told.")
 
 
 class Recheck(Model):
@@ -216,7 +234,12 @@ class TrialStatus(Model):
     soaked: int = Field(
         0, ge=0, description="Windows of this step in which the guard could compare, all its pods warm."
     )
-    soak: int | None = Field(None, ge=0, description="Windows that this step needs; absent in the last.")
+    soak: int | None = Field(
+        None,
+        ge=0,
+        description="Windows to expect of this step: promotion.soakWindows, then those after which its mean "
+        "decides; absent in the last.",
+    )
 
 
 class Capacity(Model):
@@ -293,6 +316,7 @@ class Status(Model):
     )
     serving: Serving | None = Field(None, description="What serves, with the figures of its trial.")
     baseline: BaselineStatus | None = Field(None, description="The arm without a drafter.")
+    rollback: Rollback | None = Field(None, description="The way back from what was taken off.")
     trial: TrialStatus | None = Field(None, description="The trial that runs or waits, with its evidence.")
     capacity: Capacity | None = Field(None, description="How many pods are wanted, ready, borrowed and lost.")
     verdicts: Annotated[list[Verdict], Field(max_length=MAX_VERDICTS, json_schema_extra=ATOMIC)] | None = (

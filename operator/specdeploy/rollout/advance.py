@@ -20,6 +20,7 @@ from specdeploy.rollout.serving import follow_spec, remake_edited, succession_en
 from specdeploy.rollout.size import fitted
 from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
+from specdeploy.rollout.way_back import arrived
 from specdeploy.rollout.words import describe, quiet_from
 
 _LONGEST_FINDING = 200
@@ -39,6 +40,7 @@ def advance(seen: Observation, status: Status) -> Step:
     status, retired = retire(view, _learned(view, status))
     status, tried = step_trial(view, status)
     status, kept = protect(view, before, status)
+    status = arrived(view, status)
     status = fitted(describe(view, with_conditions(view, status)), view.listed)
     lost = tuple(_lost(part) for part in seen.lost_status)
     events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *noted, *retired, *tried, *kept)

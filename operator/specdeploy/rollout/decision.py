@@ -6,6 +6,7 @@ from typing import Literal
 from specdeploy.api.reasons import Outcome
 from specdeploy.api.status import Status
 from specdeploy.judge import Summary
+from specdeploy.judge.guard import Newest
 
 
 @dataclass(frozen=True)
@@ -19,14 +20,17 @@ class Event:
 
 @dataclass(frozen=True)
 class Ending:
-    """What ends a trial: outcome, reason, message, the figures if there are any, and whether (and how
-    soon, in seconds) the same revision may be tried again without being asked."""
+    """What ends a trial, or takes off what serves: outcome, reason, message, the figures if there are any (of
+    a trial, or the newest of what served), and whether (and how soon, in seconds) the same revision may be
+    tried again without being asked. `loss`: the share of speed that is lost while its pods serve on."""
 
     outcome: Outcome
     reason: str
     message: str
     summary: Summary | None = None
     retry_after: float | None = None
+    newest: Newest | None = None
+    loss: float = 0.0
 
 
 @dataclass(frozen=True)

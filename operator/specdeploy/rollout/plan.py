@@ -1,7 +1,8 @@
 """From the *stored* status to desired children. One function; kill us anywhere and it comes out the same.
 
-Pods move one by one: a pod is taken from a whole fleet only, and started only while ours number fewer
-than `replicas`. No victim is remembered: the counts of Deployments and pods say all.
+Pods move one by one, on a way back as many together as the stored status says: pods are taken from a whole
+fleet only, and started only while ours number fewer than `replicas`. No victim is remembered: the counts of
+Deployments and pods say all.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from specdeploy.engine.revision import Template
 from specdeploy.rollout.observation import Deployment, Observation, Pod
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
 from specdeploy.rollout.scene import scene as read
+from specdeploy.rollout.way_back import leaving_at_a_time
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def plan(seen: Observation, status: Status) -> Plan:
         create=tuple((t, counts.get(t.hash, 0)) for t in missing),
         scale=scale,
         delete=gone,
-        available=max(0, sum(n for t, n in wanted.items() if t != staged(status)) - 1),
+        available=max(0, sum(n for t, n in wanted.items() if t != staged(status)) - _together(now, status)),
         notes=_drift(scale),
     )
 
@@ -56,7 +58,7 @@ def _next_counts(scene: Scene, status: Status, wanted: Mapping[str, int]) -> dic
     _drop_at_once(scene, status, wanted, counts)
     _drop_idle(scene, wanted, counts)
     if _may_move(scene, status):
-        _drop_one(scene, wanted, counts)
+        _drop_next(scene, status, wanted, counts)
     _raise(scene, wanted, counts)
     return counts
 
@@ -95,15 +97,28 @@ def _drop_idle(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) 
         counts[template] -= min(idle, _surplus(template, wanted, counts))
 
 
-def _drop_one(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
-    """Take one pod from the template with the largest surplus, if the fleet is whole: every pod is there
-    and ready, none of them is on its way out."""
-    surplus = [t for t in counts if _surplus(t, wanted, counts) > 0]
-    full = sum(counts.values()) >= scene.replicas
+def _drop_next(scene: Scene, status: Status, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
+    """Take pods from the template on its way back, else from the one with the largest surplus, if the fleet
+    is whole: every pod is there and ready, none of them is on its way out. One stays where there are more."""
+    surplus = {t: n for t in counts if (n := _surplus(t, wanted, counts)) > 0}
+    total = sum(counts.values())
     ready = all(len(_ready(scene, t)) == n for t, n in counts.items())
     whole = all(p.ready and not p.terminating for p in scene.seen.pods)
-    if surplus and full and ready and whole:
-        counts[max(surplus, key=lambda t: (_surplus(t, wanted, counts), t))] -= 1
+    if not surplus or total < scene.replicas or not ready or not whole:
+        return
+    template = max(surplus, key=lambda t: (_goes_back(status, t), surplus[t], t))
+    together = min(leaving_at_a_time(scene, status, template), surplus[template], total - 1)
+    counts[template] -= max(1, together)
+
+
+def _goes_back(status: Status, template: str) -> bool:
+    return status.rollback is not None and status.rollback.template == template
+
+
+def _together(scene: Scene, status: Status) -> int:
+    """Pods that may be missing at a time."""
+    back = status.rollback
+    return 1 if back is None else leaving_at_a_time(scene, status, back.template)
 
 
 def _ready(scene: Scene, template: str) -> tuple[Pod, ...]:

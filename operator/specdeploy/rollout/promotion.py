@@ -1,23 +1,24 @@
 """A promotion in steps: more pods for the proven drafter, soak, more pods, with the guard on all the time.
 
 The first step, its trial's own pods, is soaked by the trial. Beyond half of the pods it goes only when the
-ranges of load that carry the day's traffic stand behind the proof.
+ranges of load that carry the day's traffic stand behind the proof, and it is slower in none of them.
 """
 
 from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import Serving, Status, TrialStatus, Verdict, instant
-from specdeploy.judge.guard import start_guard, uncovered
+from specdeploy.api.status import Serving, Status, TrialStatus, Verdict, instant, seconds
+from specdeploy.judge.guard import guard_summary, start_guard
 from specdeploy.judge.guard_state import pack_guard
-from specdeploy.rollout.decision import Event
+from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.evidence import load, settings_of
 from specdeploy.rollout.learning import learned
 from specdeploy.rollout.retention import forgotten
 from specdeploy.rollout.scene import Scene, served_pods, settled
 from specdeploy.rollout.serving import proven, succession_end
+from specdeploy.rollout.soak import expected, losing, unmeasured, unsoaked
 from specdeploy.rollout.steps import beyond_half, following, stepped
-from specdeploy.rollout.watch import guard_of, soak
+from specdeploy.rollout.watch import guard_of
 
 Told = tuple[Status, tuple[Event, ...]]
 # The trial's own pods: the step that its trial has soaked.
@@ -28,6 +29,9 @@ def promote(scene: Scene, status: Status, trial: TrialStatus, verdict: Verdict) 
     """Serve the proven drafter, with its trial's pods at first; its guard begins with what it has proven."""
     before = status.serving.model_copy(update={"finding": None}) if status.serving else None
     serving, spec, arm = proven(verdict, trial.template, scene.now), scene.spec, status.baseline
+    if trial.ready_time is not None:
+        took = seconds(trial.ready_time) - seconds(trial.start_time)
+        serving = serving.model_copy(update={"pod_seconds": int(max(0.0, took))})
     if spec is not None:
         settings = settings_of(scene, status, spec)
         state = start_guard(load(status, trial, settings)[0], settings)
@@ -54,12 +58,36 @@ def next_step(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> i
     return following(spec.promotion.steps, trial.step, served_pods(scene, status), spec.trial.replicas)
 
 
-def unproven(scene: Scene, status: Status, spec: Spec, percent: int) -> tuple[str, ...]:
-    """Ranges of load for want of which a step is not taken yet: it leads beyond half of the pods."""
-    if not beyond_half(served_pods(scene, status), percent, spec.trial.replicas):
-        return ()
+def awaited(scene: Scene, status: Status, trial: TrialStatus, spec: Spec, percent: int) -> str | None:
+    """What must come before the step to `percent` of the pods, in words; None where it may be taken."""
     settings = settings_of(scene, status, spec)
-    return uncovered(guard_of(status, settings)[0], learned(status, settings).shares)
+    state = guard_of(status, settings)[0]
+    found = unsoaked(spec, state, trial)
+    if found is not None or not beyond_half(served_pods(scene, status), percent, spec.trial.replicas):
+        return found
+    shares = learned(status, settings).shares
+    return unmeasured(state, shares) or losing(state, shares)
+
+
+def given_up(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> Ending | None:
+    """A step that proves nothing for as long as a trial may last, though traffic was there: it would hold up
+    every other drafter for ever."""
+    percent, waited = next_step(scene, status, trial, spec), scene.now - seconds(trial.state_time)
+    measured = trial.soaked * spec.trial.window_seconds
+    if percent is None or scene.paused or not scene.valid or not settled(scene, status):
+        return None
+    if waited < spec.trial.total_deadline_seconds or measured < spec.trial.deadline_seconds:
+        return None
+    settings = settings_of(scene, status, spec)
+    state = guard_of(status, settings)[0]
+    why = unsoaked(spec, state, trial)
+    if why is None and beyond_half(served_pods(scene, status), percent, spec.trial.replicas):
+        why = losing(state, learned(status, settings).shares)
+    if why is None:
+        return None
+    text = f"{trial.drafter}, after {waited:.0f} s at one step of its promotion: {why}; rolled back"
+    newest = guard_summary(state).newest
+    return Ending(Outcome.INCONCLUSIVE, "TotalDeadline", text, newest=newest)
 
 
 def take_step(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> Told:
@@ -67,14 +95,13 @@ def take_step(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> T
     percent = next_step(scene, status, trial, spec)
     if percent is None or not settled(scene, status) or scene.paused or not scene.valid:
         return status, ()
-    soaked = trial.soaked >= (trial.soak or 0) and not unproven(scene, status, spec, percent)
-    if not soaked and not _overdue(scene, status, trial):
+    if awaited(scene, status, trial, spec, percent) is not None and not _overdue(scene, status, trial):
         return status, ()
     update = {"step": percent, "state_time": instant(scene.now), "soaked": 0, "soak": None}
     moved = trial.model_copy(update=update)
     if next_step(scene, status, moved, spec) is not None:
         state = guard_of(status, settings_of(scene, status, spec))[0]
-        moved = moved.model_copy(update={"soak": soak(spec, state)})
+        moved = moved.model_copy(update={"soak": expected(spec, state, 0)})
     served = served_pods(scene, status)
     pods = stepped(served, percent, spec.trial.replicas)
     after = f" after {trial.soaked} windows of soak" if trial.soak else ""

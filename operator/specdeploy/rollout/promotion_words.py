@@ -2,7 +2,7 @@
 
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus, seconds
-from specdeploy.rollout.promotion import next_step, unproven
+from specdeploy.rollout.promotion import awaited, next_step
 from specdeploy.rollout.scene import Scene, served_pods, settled
 from specdeploy.rollout.steps import stepped
 
@@ -28,19 +28,10 @@ def taking_over(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) ->
 
 def _awaited(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
     percent = next_step(scene, status, trial, spec)
-    soak = trial.soak or 0
-    if trial.soaked < soak:
-        text = f"soak {trial.soaked} of {soak} windows compared"
-        return text + _without_traffic(scene, status, spec, trial)
     if percent is None:
         return "these are all"
-    missing = unproven(scene, status, spec, percent)
-    if missing:
-        return (
-            f"it stays at that until a mean batch of {' and '.join(missing)}, where a fifth or more of the "
-            "day's work is, was measured beside the baseline"
-        )
-    return f"{percent} % next"
+    found = awaited(scene, status, trial, spec, percent)
+    return f"{percent} % next" if found is None else found + _without_traffic(scene, status, spec, trial)
 
 
 def _without_traffic(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:

@@ -15,8 +15,9 @@ from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, promoting
 from specdeploy.rollout.serving import fall_back
 from specdeploy.rollout.trial import reverse
-from specdeploy.rollout.verdicts import record, verdict_of
+from specdeploy.rollout.verdicts import figures, record, verdict_of
 from specdeploy.rollout.watch import watch
+from specdeploy.rollout.way_back import rolled_back, with_pace
 
 # A serving drafter whose engines exit this often is taken off; a crash alone is the kubelet's work.
 _CRASH_LOOP = 3
@@ -30,11 +31,12 @@ def retire(scene: Scene, status: Status) -> Told:
     status, alarm, events = watch(scene, status)
     trial = promoting(status)
     if alarm is not None and trial is not None:
-        status, reversed_ = reverse(scene, status, trial, alarm)
+        status, reversed_ = reverse(scene, status, trial, alarm, "was taken off by the guard")
         return status, (*events, *reversed_)
     if alarm is not None:
-        status, taken = _take_off(scene, status, alarm, "the guard has found what served slower")
-        return _noted(scene, status), (*events, *taken)
+        name = status.serving.name if status.serving else ""
+        status, taken = _take_off(scene, status, alarm, f"{name} was taken off by the guard")
+        return _noted(scene, status, alarm), (*events, *taken)
     failed = _failing(scene, status)
     if failed is None or trial is not None:
         return status, events
@@ -52,16 +54,18 @@ def _take_off(scene: Scene, status: Status, ending: Ending, why: str) -> Told:
     attempt = verdict.attempt if verdict else 1
     verdict = verdict_of(serving.name, serving.revision, attempt, ending, scene.now)
     status = record(status, verdict, scene.listed)
-    status, moved = fall_back(scene, status, why)
+    status = rolled_back(scene, status, serving, ending.loss)
+    status, moved = fall_back(scene, status, with_pace(why, status))
     return status, (Event("Warning", ending.outcome.value, ending.message), *moved)
 
 
-def _noted(scene: Scene, status: Status) -> Status:
+def _noted(scene: Scene, status: Status, alarm: Ending) -> Status:
     """The guard's alarm is what a re-check finds, too."""
     arm = status.baseline
     if arm is None:
         return status
-    found = {"last_check": "Slower", "last_check_time": instant(scene.now), "last_ratio": None}
+    last = figures(alarm).ratio
+    found = {"last_check": "Slower", "last_check_time": instant(scene.now), "last_ratio": last}
     return status.model_copy(update={"baseline": arm.model_copy(update=found)})
 
 

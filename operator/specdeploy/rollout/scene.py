@@ -5,9 +5,10 @@ Flow: observation -> scene -> (serving, trial, conditions) -> step.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from specdeploy import judge
-from specdeploy.api.findings import Finding
+from specdeploy.api.findings import Finding, Reading
 from specdeploy.api.names import ANNOTATION_PAUSED, BASELINE
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
@@ -100,17 +101,31 @@ class Scene:
 
 def scene(seen: Observation, status: Status) -> Scene:
     """Read an observation: resolve the image, derive the templates, find what is wrong."""
-    spec = seen.reading.spec
-    image = _image(spec, status, seen.default_image)
-    findings = list(seen.reading.findings)
+    image = _image(seen.reading.spec, status, seen.default_image)
+    remade = status.engine.remade if status.engine else None
+    meant = _meant(seen.reading, seen.name, image, remade)
+    return Scene(seen, seen.reading.spec, image, meant.arms, meant.findings, meant.drafters)
+
+
+@dataclass(frozen=True)
+class _Meant:
+    """What a spec means with an image: its templates, what is wrong with it, and with which drafter."""
+
+    arms: Arms | None
+    findings: tuple[Finding, ...]
+    drafters: Mapping[str, tuple[Finding, ...]]
+
+
+@lru_cache(maxsize=64)  # a pass asks several times for the same, and hashing templates is most of its work
+def _meant(reading: Reading, name: str, image: str, remade: int | None) -> _Meant:
+    spec = reading.spec
     if spec is None:
-        return Scene(seen, None, image, None, tuple(findings))
-    findings += check_spec(spec, image)
+        return _Meant(None, reading.findings, {})
     wrong = check_drafters(spec, image)
-    for name, finding in seen.reading.drafters:
-        wrong[name] = (*wrong.get(name, ()), finding)
-    arms = _remade(templates(seen.name, spec, image), status.engine.remade if status.engine else None)
-    return Scene(seen, spec, image, arms, tuple(findings), wrong)
+    for drafter, finding in reading.drafters:
+        wrong[drafter] = (*wrong.get(drafter, ()), finding)
+    findings = (*reading.findings, *check_spec(spec, image))
+    return _Meant(_remade(templates(name, spec, image), remade), findings, wrong)
 
 
 def _remade(arms: Arms, times: int | None) -> Arms:

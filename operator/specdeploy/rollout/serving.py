@@ -144,7 +144,8 @@ def fall_back(scene: Scene, status: Status, why: str) -> Told:
         return _serve_baseline(scene, status), (_now_serving(BASELINE, why),)
     template, verdict = found
     named = verdict.model_copy(update={"drafter": template.drafter})
-    serving = proven(named, template.hash, scene.now)
+    took = status.serving.pod_seconds if status.serving else None
+    serving = proven(named, template.hash, scene.now).model_copy(update={"pod_seconds": took})
     return status.model_copy(update={"serving": serving}), (_now_serving(template.drafter, why),)
 
 

@@ -5,16 +5,17 @@ WaitingFor... -> Starting -> WarmingUp -> Measuring -> Promoting or RollingBack 
 
 from specdeploy.api.reasons import Outcome, TrialReason, TrialState
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import Status, TrialStatus, instant, seconds
+from specdeploy.api.status import Serving, Status, TrialStatus, instant, seconds
 from specdeploy.rollout.candidates import choose
 from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.endings import Case, deadline, ending_of, out_of_time_unread
 from specdeploy.rollout.evidence import judge_window
 from specdeploy.rollout.health import ailment
-from specdeploy.rollout.promotion import demoted, next_step, promote, take_step
+from specdeploy.rollout.promotion import demoted, given_up, next_step, promote, take_step
 from specdeploy.rollout.scene import Scene, settled, wanted_counts
 from specdeploy.rollout.serving import fall_back, follow_spec
 from specdeploy.rollout.verdicts import record, verdict_of
+from specdeploy.rollout.way_back import rolled_back, with_pace
 
 _WAITING = frozenset({TrialState.WAITING_FOR_SLOT, TrialState.WAITING_FOR_CAPACITY})
 # Outcomes that are nobody's fault and need no attention.
@@ -36,15 +37,17 @@ def step_trial(scene: Scene, status: Status) -> Told:
 
 
 def abort(scene: Scene, status: Status, drafter: str | None) -> tuple[Status, tuple[Event, ...], str]:
-    """End the trial because somebody asked for it; the last value says what came of it. A drafter that is
-    proven and takes over is no trial any more."""
+    """End the trial, or reverse the promotion, because somebody asked for it; the last value says what came
+    of it. What serves with every pod is no trial any more."""
     trial = status.trial
     if trial is None or trial.state is TrialState.ROLLING_BACK or drafter not in (None, trial.drafter):
         return status, (), "nothing to abort"
-    if trial.state is TrialState.PROMOTING:
-        return status, (), f"nothing to abort: {trial.drafter} is proven and takes over"
     text = f"{trial.drafter} was aborted by annotation; it is not tried again until a retry"
-    status, events = end(scene, status, trial, Ending(Outcome.ABORTED, "AbortRequested", text))
+    ending = Ending(Outcome.ABORTED, "AbortRequested", text)
+    if trial.state is TrialState.PROMOTING:
+        status, events = reverse(scene, status, trial, ending, "was aborted")
+        return status, events, f"the promotion of {trial.drafter} is reversed"
+    status, events = end(scene, status, trial, ending)
     return status, events, f"the trial of {trial.drafter} ends"
 
 
@@ -154,10 +157,12 @@ def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
         return status.model_copy(update={"trial": _to(trial, TrialState.ROLLING_BACK, scene.now)}), ()
     if spec is None:
         return status, ()
-    found = ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
-    if found is not None and found.of_engine:
-        text = f"{serving.name} while it took over: {found.message}"
-        return reverse(scene, status, trial, Ending(Outcome.UNHEALTHY, found.reason, text))
+    failed = _failed(scene, serving, spec)
+    if failed is not None:
+        return reverse(scene, status, trial, failed, "failed")
+    undecided = given_up(scene, status, trial, spec)
+    if undecided is not None:
+        return reverse(scene, status, trial, undecided, "was given up")
     if next_step(scene, status, trial, spec) is not None:
         return take_step(scene, status, trial, spec)
     if not settled(scene, status) or scene.replicas == 0:  # no pods are no soak
@@ -168,10 +173,21 @@ def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
     return status, (Event("Normal", "PromotionComplete", text), *chosen)
 
 
-def reverse(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Told:
-    """A promotion whose pods fail or are slow goes back to what served before, pod by pod."""
-    back = trial.fallback
-    why = f"{trial.drafter} failed while it took over"
+def _failed(scene: Scene, serving: Serving, spec: Spec) -> Ending | None:
+    """What is wrong with the engines of a drafter that takes over."""
+    found = ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
+    if found is None or not found.of_engine:
+        return None
+    return Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name} while it took over: {found.message}")
+
+
+def reverse(scene: Scene, status: Status, trial: TrialStatus, ending: Ending, why: str) -> Told:
+    """A promotion goes back to what served before, as fast as its loss is worth. `why`: what its drafter did
+    or suffered."""
+    back, off = trial.fallback, status.serving
+    if off is not None:
+        status = rolled_back(scene, status, off, ending.loss)
+    why = with_pace(f"{trial.drafter} {why} while it took over", status)
     if back is not None and (scene.deployment(back.template) or scene.buildable(back.template)):
         status = status.model_copy(update={"serving": back})
         moved: tuple[Event, ...] = (Event("Normal", "NowServing", f"{back.name} serves: {why}"),)

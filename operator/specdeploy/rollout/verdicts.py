@@ -52,9 +52,9 @@ def ratio(value: float | None) -> str | None:
 
 def figures(ending: Ending) -> Figures:
     """The figures of an ending."""
-    s = ending.summary
+    s, newest = ending.summary, ending.newest
     if s is None:
-        return Figures()
+        return Figures() if newest is None else Figures(ratio(newest.ratio), windows=newest.windows)
     return Figures(ratio(s.ratio), ratio(s.lower), ratio(s.upper), s.windows_used)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from specdeploy.api.reasons import Outcome
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import Serving, Status, instant
+from specdeploy.api.status import Serving, Status, TrialStatus, instant
 from specdeploy.judge import (
     BASELINE,
     SERVING,
@@ -20,14 +20,25 @@ from specdeploy.judge import (
     assess,
     start,
 )
-from specdeploy.judge.guard import Alarm, GuardSummary, guard, guard_summary, start_guard, windows_to_see
+from specdeploy.judge.guard import (
+    Alarm,
+    GuardSummary,
+    Newest,
+    guard,
+    guard_summary,
+    start_check,
+    start_guard,
+)
 from specdeploy.judge.guard_state import GuardState, pack_guard, unpack_guard
+from specdeploy.judge.guards import Guard
 from specdeploy.judge.verdict import Cause
 from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.evidence import compares_serving, settings_of
 from specdeploy.rollout.learning import learned
 from specdeploy.rollout.scene import Scene, holds_back, promoting, settled, staged
+from specdeploy.rollout.soak import expected
 from specdeploy.rollout.verdicts import quarantine
+from specdeploy.rollout.way_back import LARGEST_SHARE
 
 Told = tuple[Status, tuple[Event, ...]]
 
@@ -72,23 +83,36 @@ def watch(scene: Scene, status: Status) -> tuple[Status, Ending | None, tuple[Ev
         return status, None, ()
     settings = settings_of(scene, status, spec)
     before, lost = guard_of(status, settings)
+    soaking = _soaking(scene, status, spec)
+    if soaking is not None and not soaking.soaked:
+        before = start_check(before)
     after, alarm = guard(before, window, settings)
     status = with_guard(status, serving, after)
     if after.compared > before.compared:
-        status = _compared(scene, status, spec)
+        status = _compared(scene, status, None if soaking is None else _soaked(soaking, spec, after))
     events = () if lost is None else (lost,)
     return status, None if alarm is None else _ending(serving, status, alarm), events
 
 
-def _compared(scene: Scene, status: Status, spec: Spec) -> Status:
+def _compared(scene: Scene, status: Status, trial: TrialStatus | None) -> Status:
     """Note that a window could be compared: for the words, and for the soak of a promotion's step."""
-    serving, trial = status.serving, promoting(status)
-    update: dict[str, object] = {}
-    if serving is not None:
-        update["serving"] = serving.model_copy(update={"compared_time": instant(scene.now)})
-    if trial is not None and _in_place(scene, status, spec, trial.template):
-        update["trial"] = trial.model_copy(update={"soaked": trial.soaked + 1})
+    update: dict[str, object] = {} if trial is None else {"trial": trial}
+    if status.serving is not None:
+        update["serving"] = status.serving.model_copy(update={"compared_time": instant(scene.now)})
     return status.model_copy(update=update)
+
+
+def _soaking(scene: Scene, status: Status, spec: Spec) -> TrialStatus | None:
+    """The promotion whose step soaks: all of its pods are in place."""
+    trial = promoting(status)
+    return trial if trial is not None and _in_place(scene, status, spec, trial.template) else None
+
+
+def _soaked(trial: TrialStatus, spec: Spec, state: GuardState) -> TrialStatus:
+    """The promotion with one window more; where its step soaks, with the number to expect."""
+    soaked = trial.soaked + 1
+    number = expected(spec, state, soaked) if trial.soak else trial.soak
+    return trial.model_copy(update={"soaked": soaked, "soak": number})
 
 
 def _in_place(scene: Scene, status: Status, spec: Spec, template: str) -> bool:
@@ -99,18 +123,23 @@ def _in_place(scene: Scene, status: Status, spec: Spec, template: str) -> bool:
     )
 
 
-def soak(spec: Spec, state: GuardState) -> int:
-    """Windows that a step needs: those asked for, and as many as the guard needs to see a loss of 10 % at the
-    noise of now; no more than a trial may measure."""
-    longest = spec.trial.deadline_seconds // spec.trial.window_seconds
-    return max(spec.promotion.soak_windows, min(longest, windows_to_see(state)))
-
-
 def _ending(serving: Serving, status: Status, alarm: Alarm) -> Ending:
-    verdict = status.verdict(serving.revision)
-    outcome = Outcome.SLOWER if alarm.cause == Cause.GUARD_ALARM else Outcome.GUARDED
-    text = f"{serving.name}, which served: {alarm.message}"
-    return Ending(outcome, alarm.cause, text, retry_after=quarantine(verdict.attempt if verdict else 1))
+    verdict, newest = status.verdict(serving.revision), alarm.numbers.newest
+    return Ending(
+        Outcome.SLOWER if alarm.cause == Cause.GUARD_ALARM else Outcome.GUARDED,
+        alarm.cause,
+        f"{serving.name}, which served: {alarm.message}",
+        retry_after=quarantine(verdict.attempt if verdict else 1),
+        newest=newest,
+        loss=_loss(alarm, newest),
+    )
+
+
+def _loss(alarm: Alarm, newest: Newest | None) -> float:
+    """The share of speed that is lost while its pods serve; where they queue, more than can be measured."""
+    if alarm.cause == Guard.LESS_CAPACITY:
+        return LARGEST_SHARE
+    return 0.0 if newest is None else max(0.0, 1 - newest.ratio)
 
 
 def too_short(scene: Scene, status: Status, spec: Spec, window: Window) -> bool:

@@ -12,6 +12,7 @@ from specdeploy.rollout.evidence import load, settings_of
 from specdeploy.rollout.promotion_words import taking_over
 from specdeploy.rollout.protected import guarding
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
+from specdeploy.rollout.way_back import about, pace, with_time_shown
 
 _LONGEST = 1000
 _QUIET_WINDOWS = 3
@@ -30,6 +31,7 @@ def describe(scene: Scene, status: Status) -> Status:
             "selector": f"{LABEL_NAME}={scene.seen.name}",
             "capacity": _capacity(scene, status),
             "trial": trial,
+            "serving": status.serving and with_time_shown(scene, status.serving),
         }
     )
     return status.model_copy(update={"message": sentence(scene, status)[:_LONGEST]})
@@ -70,8 +72,10 @@ def sentence(scene: Scene, status: Status) -> str:
     if ready is not None and ready.status != "True":
         parts.append(f"{ready.reason}: {ready.message}.")
     parts.append(_serving(status))
+    parts.append(_way_back(status))
     parts.append(_unprotected(status) or guarding(status))
-    parts.append(_trial(scene, status) or _idle(status))
+    if not _goes_back(status):
+        parts.append(_trial(scene, status) or _idle(status))
     if ready is not None and ready.status == "True":
         parts.append(_held_up(scene, status))
     return " ".join(part for part in parts if part)
@@ -83,8 +87,21 @@ def _serving(status: Status) -> str:
         return ""
     if serving.name == BASELINE:
         return "The baseline serves."
-    text = f"{serving.name} serves at {serving.summary or 'unknown speed'} of the baseline."
-    return text if serving.finding is None else f"{text} A check refuses it now: {serving.finding}."
+    text = f"{serving.name} serves at {serving.summary or 'unknown speed'} of the baseline"
+    if serving.rollback_seconds:
+        text += f"; taking it back would take {about(serving.rollback_seconds)}"
+    return f"{text}." if serving.finding is None else f"{text}. A check refuses it now: {serving.finding}."
+
+
+def _way_back(status: Status) -> str:
+    back = status.rollback
+    return "" if back is None else f"{back.drafter} was taken off at {back.start_time}: {pace(status)}."
+
+
+def _goes_back(status: Status) -> bool:
+    """Whether the trial's pods are those of a way back, which is told already."""
+    trial, back = status.trial, status.rollback
+    return trial is not None and back is not None and trial.template == back.template
 
 
 def _unprotected(status: Status) -> str:

@@ -1,0 +1,87 @@
+"""The way back: how many pods leave at a time what the guard, a failure or a person has taken off.
+
+ending -> way_back (status.rollback) -> plan. One pod at a time costs least while engines load, but leaves
+the others slow for longer; so many go at a time as the loss is worth, a quarter of the fleet at most.
+"""
+
+import math
+
+from specdeploy.api.names import BASELINE
+from specdeploy.api.status import Rollback, Serving, Status, instant
+from specdeploy.rollout.scene import Scene
+
+LARGEST_SHARE = 0.25
+# The loss for which the time is shown beforehand: the one that a promotion's soak is long enough to see.
+_USUAL_LOSS = 0.10
+
+
+def at_a_time(replicas: int, loss: float) -> int:
+    """Pods that go at a time, at least 1. `loss`: the share of speed that is lost on each that stays."""
+    return max(1, math.floor(round(replicas * min(LARGEST_SHARE, loss), 6)))
+
+
+def rolled_back(scene: Scene, status: Status, off: Serving, loss: float) -> Status:
+    """The status in which what served, `off`, is on its way back. Pods that are not up go at once; where
+    there are no others it is no way."""
+    ready, pods = sum(p.ready for p in scene.pods(off.template)), at_a_time(scene.replicas, loss)
+    if not ready:
+        return status
+    rollback = Rollback(
+        drafter=off.name,
+        template=off.template,
+        pods=pods,
+        start_time=instant(scene.now),
+        seconds=_duration(ready, pods, off.pod_seconds),
+    )
+    return status.model_copy(update={"rollback": rollback})
+
+
+def leaving_at_a_time(scene: Scene, status: Status, template: str) -> int:
+    """Pods of a template that may leave a whole fleet together: one, or those of its way back."""
+    back = status.rollback
+    if back is None or back.template != template:
+        return 1
+    return min(back.pods, at_a_time(scene.replicas, LARGEST_SHARE))
+
+
+def arrived(scene: Scene, status: Status) -> Status:
+    """The status without a way back that is over: its pods have left, or it serves again."""
+    back, serving = status.rollback, status.serving
+    if back is None:
+        return status
+    existing = scene.deployment(back.template)
+    remain = scene.pods(back.template) or (existing is not None and existing.replicas > 0)
+    serves = serving is not None and serving.template == back.template
+    return status if remain and not serves else status.model_copy(update={"rollback": None})
+
+
+def with_time_shown(scene: Scene, serving: Serving) -> Serving:
+    """What serves, with the time that its way back would take after a loss of 10 %."""
+    if serving.name == BASELINE:
+        return serving
+    pods = len(scene.pods(serving.template))
+    seconds = _duration(pods, at_a_time(scene.replicas, _USUAL_LOSS), serving.pod_seconds)
+    return serving.model_copy(update={"rollback_seconds": seconds})
+
+
+def pace(status: Status) -> str:
+    """`its pods leave 2 at a time, about 33 min in all`; "" without a way back."""
+    back = status.rollback
+    if back is None:
+        return ""
+    count = "one" if back.pods == 1 else str(back.pods)
+    return f"its pods leave {count} at a time" + (f", {about(back.seconds)} in all" if back.seconds else "")
+
+
+def with_pace(why: str, status: Status) -> str:
+    """Why something else serves now, and how fast the way back is."""
+    return f"{why}; {pace(status)}" if status.rollback is not None else why
+
+
+def about(seconds: int) -> str:
+    """A duration for people: `about 50 s`, `about 33 min`."""
+    return f"about {seconds} s" if seconds < 120 else f"about {math.ceil(seconds / 60)} min"
+
+
+def _duration(pods: int, together: int, pod_seconds: int | None) -> int | None:
+    return None if pod_seconds is None else math.ceil(pods / together) * pod_seconds
