@@ -157,7 +157,10 @@ class VerdictReason(Word):
     OUTPUT_LENGTH = "OutputLength", "its answers differ in length, which lossless speculation can't cause"
     TOO_NOISY = "TooNoisy", "its windows are so noisy that not even 1.5x could be proven by the deadline"
     DEADLINE = "DeadlineReached", "undecided after deadlineSeconds of measured time"
-    TOTAL_DEADLINE = "TotalDeadline", "ended by totalDeadlineSeconds; what was proven by then still counts"
+    TOTAL_DEADLINE = (
+        "TotalDeadline",
+        "ended by totalDeadlineSeconds; a trial's proof still counts, a promotion's step has proven nothing",
+    )
     ABORT_REQUESTED = "AbortRequested", "the annotation specdeploy.dev/abort"
     SPEC_CHANGED = "SpecChanged", "the drafter was changed, or is listed no more"
     GUARD_ALARM = "GuardAlarm", "it served, and the guard has found it slower than the baseline"

@@ -146,8 +146,8 @@ class Promotion(Model):
         10,
         ge=0,
         le=10000,
-        description="Windows between two steps in which the guard could compare; more where it needs more to "
-        "see a loss of 10 %.",
+        description="Windows of each step in which the guard could compare, at least; more until they prove it "
+        "faster, or were enough to see a loss of 10 %.",
     )
 
 

@@ -165,6 +165,11 @@ def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
         return reverse(scene, status, trial, undecided, "was given up")
     if next_step(scene, status, trial, spec) is not None:
         return take_step(scene, status, trial, spec)
+    return _complete(scene, status, trial, serving)
+
+
+def _complete(scene: Scene, status: Status, trial: TrialStatus, serving: Serving) -> Told:
+    """The end of a promotion, once every pod is in place."""
     if not settled(scene, status) or scene.replicas == 0:  # no pods are no soak
         return status, ()
     text = f"{serving.name} serves with every pod ({serving.summary})"
