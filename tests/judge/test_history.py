@@ -18,16 +18,18 @@ from specdeploy.judge import (
     TRIAL,
     MalformedState,
     Obstacle,
+    Outcome,
     PodWindow,
     Reason,
     Settings,
     UnknownVersion,
     Window,
+    start,
 )
 from specdeploy.judge.history import History, learn, pack_history, remember, unpack_history
 from specdeploy.judge.learned import Learned
-from tests.judge.histories import SETTINGS, alone, arm_of, learned, taught
-from tests.judge.windows import SECONDS, pod
+from tests.judge.histories import SETTINGS, alone, arm_of, learned, on_a_line, taught
+from tests.judge.windows import SECONDS, SPEED, judge, noisy_windows, pod
 
 
 def test_a_half_life_ago_counts_half() -> None:
@@ -39,16 +41,18 @@ def test_a_half_life_ago_counts_half() -> None:
     assert learn(history, SETTINGS).residence == pytest.approx(4.0)
     for each in held(1440, 8.0):
         history = remember(history, each, SETTINGS)
-    assert learn(history, SETTINGS).residence == pytest.approx((8.0 + 4.0 / 2) / 1.5)
+    assert learn(history, SETTINGS).residence == pytest.approx((8.0 + 4.0 / 2) / 1.5, rel=0.01)
+
+
+def at(index: int, batch: float) -> Window:
+    """A window at this batch, at the usual speed."""
+    return alone(index, pod(tokens=SPEED * SECONDS * batch))
 
 
 def test_the_range_of_batch_is_that_of_the_last_windows() -> None:
-    def at(index: int, batch: float) -> Window:
-        return alone(index, pod(24000 / (60 * batch)))
-
-    history = taught([at(0, 2.0), at(1, 30.0), *(at(index, 8.0) for index in range(2, 1441))])
+    history = taught([at(0, 3.0), at(1, 20.0), *(at(index, 8.0) for index in range(2, 1441))])
     known = learn(history, SETTINGS)
-    assert (known.batch_low, known.batch_high) == pytest.approx((2.0, 30.0))
+    assert (known.batch_low, known.batch_high) == pytest.approx((3.0, 20.0))
     for index in range(1441, 2881):
         history = remember(history, at(index, 8.0), SETTINGS)
     known = learn(history, SETTINGS)
@@ -56,15 +60,57 @@ def test_the_range_of_batch_is_that_of_the_last_windows() -> None:
 
 
 def test_bands_share_the_request_seconds_of_the_last_day() -> None:
-    def at(index: int, batch: float) -> Window:
-        return alone(index, pod(24000 / (60 * batch)))
-
-    quiet = [at(index, 2.0) for index in range(100)]
-    both = taught([*quiet, *(at(index, 20.0) for index in range(100, 110))])
+    quiet = [at(index, 3.0) for index in range(100)]
+    both = taught([*quiet, *(at(index, 20.0) for index in range(100, 115))])
     assert learn(both, SETTINGS).shares == pytest.approx((0.5, 0.0, 0.5, 0.0), abs=0.02)
-    two_days_later = remember(both, at(110 + 2 * 1440, 2.0), SETTINGS)
-    expected = (200 * math.exp(-2) + 2) / (400 * math.exp(-2) + 2)
+    two_days_later = remember(both, at(115 + 2 * 1440, 3.0), SETTINGS)
+    expected = (300 * math.exp(-2) + 3) / (600 * math.exp(-2) + 3)
     assert learn(two_days_later, SETTINGS).shares[0] == pytest.approx(expected, abs=0.01)
+
+
+SENSELESS = [
+    pod(tokens=1e12),
+    pod(1e12),
+    pod(1e-9),
+    pod(SPEED, tokens=1e12, first=1e9),
+    pod(SPEED * 100),
+    pod(SPEED / 20, tokens=2400.0),
+    pod(SPEED * 3, tokens=24e6),
+]
+
+
+@pytest.mark.parametrize("wrong", SENSELESS)
+@pytest.mark.parametrize("place", [0, 12, 150, 199])
+def test_one_senseless_window_teaches_nothing_of_note(wrong: PodWindow, place: int) -> None:
+    windows = list(on_a_line(-0.5, 200, sd=0.03, phi=0.3))
+    clean = learned(windows)
+    windows[place] = alone(place, wrong)
+    known = learned(windows)
+    assert start(SETTINGS, known).frozen.disaster_sd == 0.20
+    assert known.sd <= 1.5 * clean.sd
+    assert known.phi <= clean.phi + 0.1
+    assert known.weight == pytest.approx(clean.weight, abs=2 * clean.weight_se)
+    assert known.shares == pytest.approx(clean.shares, abs=0.01)
+    assert known.batch_high <= 1.1 * clean.batch_high
+    assert known.residence == pytest.approx(clean.residence, rel=0.02)
+
+
+def test_a_disaster_is_found_as_soon_after_a_history_with_a_senseless_window() -> None:
+    windows = list(on_a_line(-0.5, 60, sd=0.03))
+    windows[40] = alone(40, pod(1e-9, tokens=1e12))
+    for seed in range(10):
+        stream = noisy_windows(random.Random(seed), 0.44, 30)
+        _, verdict, looked = judge(stream, SETTINGS, learned(windows))
+        assert verdict is not None
+        assert verdict.outcome is Outcome.DISASTER
+        assert looked <= 5
+
+
+def test_a_change_that_lasts_is_believed_after_five_windows() -> None:
+    before = [at(index, 3.0) for index in range(100)]
+    for count, high in [(5, 3.0), (6, 60.0)]:
+        after = [at(index, 60.0) for index in range(100, 100 + count)]
+        assert learned([*before, *after]).batch_high == pytest.approx(high)
 
 
 def test_a_history_without_windows_knows_nothing() -> None:
@@ -227,7 +273,7 @@ def test_a_text_that_is_no_history_is_refused(text: str, error: type[Exception])
 
 
 @checked(max_examples=150, deadline=None)
-@given(changes=st.dictionaries(st.integers(1, 78), hostile.filter(lambda x: abs(x) < 1e300 or x != x)))
+@given(changes=st.dictionaries(st.integers(1, 79), hostile.filter(lambda x: abs(x) < 1e300 or x != x)))
 def test_a_damaged_history_is_refused_or_can_be_gone_on_with(changes: dict[int, float]) -> None:
     try:
         history = unpack_history(repacked(changes))

@@ -10,10 +10,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from specdeploy.judge.noise import LARGEST_LOG, LARGEST_PHI
+
 HALF_LIFE = 1440
 DECAY = 0.5 ** (1 / HALF_LIFE)
 SMALLEST_SPREAD = 0.05
-LARGEST_PHI = 0.95
+LIKELY_SDS = 4.0
+SMALLEST_REACH = 0.10
+"""Speed this near to the line, as a log, is always likely: a line may be learned in an hour without noise."""
 
 
 class Demand(NamedTuple):
@@ -85,6 +89,24 @@ def slope_of(sums: Demand) -> float | None:
         return None
     # A rising line would be common noise, never the engine.
     return min(0.0, (sums.dy / sums.weight - d * sums.y / sums.weight) / dd)
+
+
+def likely(sums: Demand, d: float, y: float, *, noisy: bool) -> bool:
+    """Are a window's values such as the earlier windows (at least one) make likely?
+
+    Demand within a factor of 8 or 4 sd of its mean; speed within 4 sd of the line at that demand, `noisy`
+    being whether the sd is known, else within a factor of 8.
+    """
+    middle_d, middle_y = sums.d / sums.weight, sums.y / sums.weight
+    slope = slope_of(sums) or 0.0
+    dd = max(0.0, sums.dd / sums.weight - middle_d * middle_d)
+    if abs(d - middle_d) > max(LARGEST_LOG, LIKELY_SDS * math.sqrt(dd)):
+        return False
+    dy = sums.dy / sums.weight - middle_d * middle_y
+    yy = sums.yy / sums.weight - middle_y * middle_y
+    variance = max(0.0, yy - 2 * slope * dy + slope * slope * dd)
+    reach = max(SMALLEST_REACH, LIKELY_SDS * math.sqrt(variance)) if noisy else LARGEST_LOG
+    return abs(y - middle_y - slope * (d - middle_d)) <= reach
 
 
 def fit(sums: Demand, reach: float = 0.0) -> Line:

@@ -20,20 +20,23 @@ from specdeploy.judge.assess import (
     UNEVEN_LOG_BATCH,
 )
 from specdeploy.judge.codec import MalformedState, pack_tuple, unpack_tuple
-from specdeploy.judge.demand import DECAY, Demand, fit, slope_of
+from specdeploy.judge.demand import DECAY, Demand, fit, likely, slope_of
 from specdeploy.judge.learned import BANDS, Learned, band_of
 from specdeploy.judge.offsets import Offsets, posterior
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.window import BASELINE, PodWindow, Window
 
-VERSION = 1
+VERSION = 2
 LARGEST_INDEX = 2**53
 LARGEST_SUM = 1e12
 WINDOWS_FOR_A_WEIGHT = 60
 WINDOWS_FOR_NOISE = 10
+WINDOWS_TO_BELIEVE = 5
 LARGEST_WEIGHT = 0.9
 RANGE_WINDOWS = 1440
 DAY_SECONDS = 86400.0
+LARGEST_LOG_ENGINE = math.log(1e5)
+"""No engine decodes 100,000 requests at once, or so many tokens a second for one of them."""
 
 
 class Range(NamedTuple):
@@ -53,15 +56,17 @@ class History(NamedTuple):
     """The baseline so far; the default is "nothing known".
 
     `windows` counts all windows taken in, each meant to be `window_seconds` long; the newest was
-    `last_index`. With a half-life of 1440 windows:
-    `demand`, `offsets`, `held` (request-decode-seconds), `started` and `finished` requests over
-    `pod_windows`. The range of the batch is that of `recent` and `earlier`: the last 1440 to 2880 windows.
+    `last_index`. The newest `unlikely` ones in a row (5 for more) were unlike those before. With a half-life
+    of 1440 windows: `demand`, `offsets`, `held` (request-decode-seconds), `started` and `finished` requests
+    over `pod_windows`. The range of the batch is that of `recent` and `earlier`: the last 1440 to 2880
+    windows.
     `bands` holds request-decode-seconds by BANDS, fading with time by 1/e a day.
     """
 
     window_seconds: float = 0.0
     last_index: int = -1
     windows: int = 0
+    unlikely: int = 0
     demand: Demand = Demand()
     offsets: Offsets = Offsets()
     held: float = 0.0
@@ -77,7 +82,7 @@ def remember(history: History, window: Window, settings: Settings) -> History:
     """Takes in the baseline arm of one window, its warm pods only. Never raises.
 
     A window that is not newer than the last one, has an obstacle, too little traffic or senseless numbers
-    changes nothing. With another length of window in `settings` the history begins anew: its noise is that
+    changes nothing; one that is unlike the earlier ones is left out unless such windows last. With another length of window in `settings` the history begins anew: its noise is that
     of a window, and its numbers count windows.
     """
     if history.window_seconds != settings.window_seconds:
@@ -140,9 +145,11 @@ def unpack_history(text: str) -> History:
 
 
 def _counts(arm: Arm) -> bool:
-    """The floor of a window of evidence, and load that is even enough for one speed."""
+    """The floor of a window of evidence, load that is even enough for one speed, and numbers of an engine."""
     return (
         arm.pods > 0
+        and arm.log_batch <= LARGEST_LOG_ENGINE
+        and -LARGEST_LOG_ENGINE <= arm.log_speed <= LARGEST_LOG_ENGINE
         and arm.decode_tokens >= FLOOR_DECODE_TOKENS
         and arm.first_tokens >= FLOOR_FIRST_TOKENS
         and arm.batch_sd <= UNEVEN_LOG_BATCH
@@ -150,6 +157,13 @@ def _counts(arm: Arm) -> bool:
 
 
 def _add(history: History, window: Window, arm: Arm, pods: Sequence[PodWindow]) -> History:
+    """One unlikely window is a senseless counter, which a day's memory would keep for a day: it is left out.
+    After five in a row it is the world that has changed, or it was the first windows that made no sense."""
+    unlikely = 0 if _likely(history, arm) else history.unlikely + 1
+    if 0 < unlikely <= WINDOWS_TO_BELIEVE:
+        return history._replace(unlikely=unlikely)
+    if unlikely and history.windows < WINDOWS_FOR_NOISE:
+        history, unlikely = History(window_seconds=history.window_seconds), 0
     busy = pods if arm.pods == len(pods) else [pod for pod in pods if measure_arm((pod,)).pods]
     held = started = finished = 0.0
     for pod in busy:
@@ -169,6 +183,7 @@ def _add(history: History, window: Window, arm: Arm, pods: Sequence[PodWindow]) 
         window_seconds=history.window_seconds,
         last_index=window.index,
         windows=history.windows + 1,
+        unlikely=min(unlikely, WINDOWS_TO_BELIEVE),
         demand=history.demand.add(arm.log_rate, arm.log_speed, adjacent=adjacent),
         offsets=_add_offsets(history, window.index, arm, busy),
         held=DECAY * history.held + held,
@@ -179,6 +194,12 @@ def _add(history: History, window: Window, arm: Arm, pods: Sequence[PodWindow]) 
         earlier=earlier,
         bands=_add_band(history.bands, math.exp(-gap * window.seconds / DAY_SECONDS), batch, held),
     )
+
+
+def _likely(history: History, arm: Arm) -> bool:
+    noisy = history.windows >= WINDOWS_FOR_NOISE - 1
+    first = history.demand.weight <= 0
+    return first or likely(history.demand, arm.log_rate, arm.log_speed, noisy=noisy)
 
 
 def _add_offsets(history: History, index: int, arm: Arm, busy: Sequence[PodWindow]) -> Offsets:
@@ -227,6 +248,7 @@ def _check(history: History) -> None:
         *(
             history.window_seconds,
             history.windows,
+            history.unlikely,
             history.held,
             history.started,
             history.finished,

@@ -12,7 +12,8 @@ import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from specdeploy.judge.demand import DECAY, HALF_LIFE, LARGEST_PHI
+from specdeploy.judge.demand import DECAY, HALF_LIFE
+from specdeploy.judge.noise import LARGEST_PHI
 
 PLACES = 8
 PRIOR_FREEDOM = 8
