@@ -32,7 +32,7 @@ ANNOTATION_ADOPT = f"{GROUP}/adopt"
 
 # What a user may write on a SpecDeployment.
 ANNOTATIONS = {
-    ANNOTATION_ABORT: "`<RFC 3339 time>[/<drafter>]`: end the trial that runs, or reverse the promotion, once, without a judgement",
+    ANNOTATION_ABORT: "`<RFC 3339 time>[/<drafter>]`: end the trial or promotion that runs, once, unjudged",
     ANNOTATION_RETRY: "`<RFC 3339 time>[/<drafter>]`: lift the quarantine of one drafter or of all, once",
     ANNOTATION_PAUSED: '`"true"`: as spec.paused, for those who may not change the spec',
     ANNOTATION_ADOPT: '`"true"`: take over orphans with our labels that a deleted object of this name left',

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from specdeploy.api.base import ATOMIC, Argument, CoreObject, Model, StringMap, list_map, rule, rules
+from specdeploy.api.base import Argument, CoreObject, Model, StringMap, list_map, rule, rules
 from specdeploy.api.engine_spec import Accelerator, Engine
 from specdeploy.api.guards_spec import Guards
 from specdeploy.api.names import BASELINE
+from specdeploy.api.promotion_spec import Baseline, Promotion
 
 Method = Literal["mtp", "eagle3", "eagle", "dflash", "dspark", "draft_model", "ngram", "suffix"]
 
@@ -85,69 +86,6 @@ class Drafter(Model):
         None,
         description="Further keys of vLLM's speculative config, in its own spelling, such as "
         "prompt_lookup_max. They are checked against the image's vLLM version.",
-    )
-
-
-class Baseline(Model):
-    """The arm without a drafter."""
-
-    replicas: int = Field(
-        1,
-        ge=1,
-        le=100,
-        description="Baseline pods kept beside a serving drafter or a trial, to compare it with.",
-    )
-    retention: Literal["Auto", "Always", "Trials"] = Field(
-        "Auto",
-        description="How long the baseline's pods stay beside a serving drafter. Always: they stay, and the "
-        "guard sees every window. Trials: after probation they are given back, and come again for trials and "
-        "re-checks. Auto: Always where they are at most an eighth of replicas, else Trials; looked at when a "
-        "drafter is promoted and after each re-check only.",
-    )
-    probation_seconds: int = Field(
-        86400,
-        ge=0,
-        le=2592000,
-        description="After a promotion the baseline's pods stay at least this long, whatever retention says: "
-        "speed depends on the hour.",
-    )
-    recheck_seconds: int = Field(
-        86400,
-        ge=60,
-        le=2592000,
-        description="With retention Trials: time between two re-checks of what serves. Of a day or more, "
-        "each comes 7 hours earlier, so that every hour of the day has its turn.",
-    )
-
-
-class Promotion(Model):
-    """How a proven drafter takes over."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            rule(
-                "self.steps.isSorted() && self.steps[self.steps.size() - 1] == 100",
-                "must ascend and end with 100; sort them and append 100",
-                field=".steps",
-            )
-        )
-    )
-
-    steps: Annotated[
-        list[Annotated[int, Field(ge=1, le=100)]],
-        Field(min_length=1, max_length=20, json_schema_extra=ATOMIC),
-    ] = Field(
-        default=[1, 25, 50, 100],
-        description="Per cent of the serving pods that a proven drafter gets, step by step, at least one pod "
-        "each; ascending, the last is 100. Steps of the same number of pods are one; the trial's own pods "
-        "are soaked already.",
-    )
-    soak_windows: int = Field(
-        10,
-        ge=0,
-        le=10000,
-        description="Windows of each step in which the guard could compare, at least; more until they prove it "
-        "faster, or were enough to see a loss of 10 %.",
     )
 
 

@@ -4,20 +4,42 @@ Instants are absolute RFC 3339 in UTC; ratios are strings with three decimals; l
 bounded, so that the whole stays below 16 KiB.
 """
 
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from specdeploy.api.base import ATOMIC, Model, Text, list_map
 from specdeploy.api.reasons import Condition as ConditionType
 from specdeploy.api.reasons import Outcome, TrialState
+from specdeploy.api.scalars import Hash, Instant, Packed, Ratio, Sentence, Word, instant, seconds
+from specdeploy.api.serving_status import Rollback, Serving
 
-Ratio = Annotated[str, Field(max_length=16, pattern=r"^[0-9]+\.[0-9]{3}$")]
-Hash = Annotated[str, Field(max_length=32)]
-Word = Annotated[str, Field(max_length=64)]
-Sentence = Annotated[str, Field(max_length=1024)]
-Packed = Annotated[str, Field(max_length=2048)]
+__all__ = [
+    "MAX_PICTURES",
+    "MAX_RECENT",
+    "MAX_REQUESTS",
+    "MAX_SENTENCES",
+    "MAX_VERDICTS",
+    "BaselineStatus",
+    "Capacity",
+    "Condition",
+    "EngineStatus",
+    "Hash",
+    "Instant",
+    "Packed",
+    "Ratio",
+    "Recheck",
+    "Request",
+    "Rollback",
+    "Sentence",
+    "Serving",
+    "Status",
+    "TrialStatus",
+    "Verdict",
+    "Word",
+    "instant",
+    "seconds",
+]
 
 # All drafters that a spec can list, and some that it lists no more.
 MAX_VERDICTS = 36
@@ -25,29 +47,6 @@ MAX_SENTENCES = 8
 MAX_PICTURES = 3
 MAX_RECENT = 120
 MAX_REQUESTS = 6
-
-
-def instant(seconds: float) -> str:
-    """Seconds since the epoch as RFC 3339, whole seconds, UTC."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def seconds(text: str) -> float:
-    """RFC 3339 as seconds since the epoch. Raises ValueError on anything else."""
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone")
-    return moment.timestamp()
-
-
-def _checked(text: str) -> str:
-    seconds(text)
-    return text
-
-
-Instant = Annotated[
-    str, Field(max_length=40, json_schema_extra={"format": "date-time"}), AfterValidator(_checked)
-]
 
 
 class Condition(Model):
@@ -84,51 +83,6 @@ class EngineStatus(Model):
         le=10**9,
         description="How often a retry has made edited Deployments anew; part of the names given since.",
     )
-
-
-class Serving(Model):
-    """What serves."""
-
-    name: Word = Field(description="Drafter that serves, or baseline.")
-    revision: Hash = Field(description="Its engine configuration; verdicts belong to it.")
-    template: Hash = Field(description="Its pod shape; Deployments belong to it.")
-    since: Instant = Field(description="Since when it serves.")
-    speedup: Ratio | None = Field(
-        None, description="Speed relative to the baseline, as measured in its trial."
-    )
-    lower: Ratio | None = Field(None, description="Lower end of its confidence interval.")
-    upper: Ratio | None = Field(None, description="Upper end of its confidence interval.")
-    summary: Word | None = Field(None, description="The figures for a column.")
-    pod_seconds: int | None = Field(
-        None, ge=0, description="Seconds that its trial's pod took to take the place of another one."
-    )
-    rollback_seconds: int | None = Field(
-        None,
-        ge=0,
-        description="Seconds that taking it back would take after a loss of 10 %.",
-    )
-    finding: Annotated[str, Field(max_length=200)] | None = Field(
-        None, description="Why it could not start a trial as written; it serves on with its verdict."
-    )
-    compared_time: Instant | None = Field(
-        None,
-        description="When a window of it could last be compared with the baseline's. Written like guard.",
-    )
-    guard: Packed | None = Field(
-        None,
-        description="State of the guard that watches it, with its version; for the operator only. Written "
-        "with other changes, else every 15 minutes at most.",
-    )
-
-
-class Rollback(Model):
-    """The way back from a drafter that served, while its pods leave."""
-
-    drafter: Word = Field(description="Drafter that was taken off.")
-    template: Hash = Field(description="Pod shape of the pods that leave.")
-    pods: int = Field(ge=1, description="Pods that leave at a time: as many as the loss is worth.")
-    start_time: Instant = Field(description="When it was taken off.")
-    seconds: int | None = Field(None, ge=0, description="Seconds that it takes, as far as can be told.")
 
 
 class Recheck(Model):
