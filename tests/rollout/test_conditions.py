@@ -190,7 +190,7 @@ def test_ready_does_not_depend_on_a_trial_at_any_moment_of_a_rollout(borrowed: i
         (lambda: fresh().run(10), "Starting: 0 of 4 pods are ready; engines load. The baseline serves."),
         (lambda: on_trial("Starting"), "eagle is given a borrowed pod; its engine starts."),
         (lambda: on_trial("WarmingUp"), "its speed counts from 2027-01-15T08:"),
-        (lambda: on_trial("Measuring").run(150), "promoted from window 30 on if proven, undecided at most "),
+        (lambda: on_trial("Measuring").run(150), "promoted from window 30 on if proven, undecided after "),
         (
             lambda: on_trial("Promoting"),
             "takes over in steps: 2 of 3 serving pods now; they move one by one.",

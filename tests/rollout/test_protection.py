@@ -87,7 +87,7 @@ def protected(world: World) -> tuple[str, str]:
         (
             lambda: served().change(engine={"args": ["--max-num-seqs=64"]}).run(10),
             ("False", "OtherEngine"),
-            "Not protected: dflash runs on an engine that the spec has left",
+            "Not protected: dflash runs on an engine that the spec asks for no more",
         ),
     ],
 )

@@ -24,7 +24,10 @@ def protected(scene: Scene, status: Status) -> Answer:
     if not compares_serving(scene, status) and not scene.valid:
         return "Unknown", Reason.INVALID_SPEC, "what serves goes on; the spec does not tell its engine"
     if not compares_serving(scene, status):
-        text = f"{serving.name} runs on an engine that the spec has left: it makes way, or proves itself anew"
+        text = (
+            f"{serving.name} runs on an engine that the spec asks for no more: it serves until it is proven "
+            "on the new one, or the baseline takes over"
+        )
         return "False", Reason.OTHER_ENGINE, text
     if not holds_back(status):
         return _between(scene, status, serving, arm)

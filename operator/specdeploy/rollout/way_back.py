@@ -80,7 +80,12 @@ def with_pace(why: str, status: Status) -> str:
 
 def about(seconds: int) -> str:
     """A duration for people: `about 50 s`, `about 33 min`."""
-    return f"about {seconds} s" if seconds < 120 else f"about {math.ceil(seconds / 60)} min"
+    return f"about {lasting(seconds)}"
+
+
+def lasting(seconds: int) -> str:
+    """A duration for people: `50 s`, `33 min`."""
+    return f"{seconds} s" if seconds < 120 else f"{math.ceil(seconds / 60)} min"
 
 
 def _duration(pods: int, together: int, pod_seconds: int | None) -> int | None:

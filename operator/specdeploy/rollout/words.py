@@ -12,7 +12,7 @@ from specdeploy.rollout.evidence import load, settings_of
 from specdeploy.rollout.promotion_words import taking_over
 from specdeploy.rollout.protected import guarding
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
-from specdeploy.rollout.way_back import about, pace, with_time_shown
+from specdeploy.rollout.way_back import about, lasting, pace, with_time_shown
 
 _LONGEST = 1000
 _QUIET_WINDOWS = 3
@@ -160,7 +160,7 @@ def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> 
     left = max(0, spec.trial.deadline_seconds - trial.measured_seconds)
     if scene.paused:
         return f"{text}; paused: if proven it is promoted when the pause ends."
-    text += f"; promoted from window {needed} on if proven, undecided at most {left} s more"
+    text += f"; promoted from window {needed} on if proven, undecided after {lasting(left)} more of evidence"
     text += f" ({_detectable(scene, status, spec, trial)})."
     return text if trial.reason else text + _last_window(scene, status, spec, trial)
 
