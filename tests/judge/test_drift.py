@@ -7,11 +7,12 @@ from statistics import median
 
 import pytest
 
-from specdeploy.judge.drift import LEARN_WINDOWS, RUN_WINDOWS, Cusum
+from specdeploy.judge.drift import LEARN_WINDOWS, Cusum
 from tests.judge.windows import noise
 
 FULL = int(os.environ.get("SPECDEPLOY_RUNS", "0")) >= 1000
 SIGNALS = 2
+RUN_WINDOWS = 20 * 1440.0
 
 
 def learnt(stream: random.Random | None, phi: float = 0.3, windows: int = LEARN_WINDOWS) -> Cusum:
@@ -27,7 +28,7 @@ def windows_until_moved(signal: Cusum, rng: random.Random, shift: float, phi: fl
     values = noise(rng, 0.05, phi)
     for number in range(1, most + 1):
         signal = signal.watch(0.7 + 0.05 * shift + next(values))
-        if signal.moved:
+        if signal.moved(RUN_WINDOWS):
             return number
     return None
 
@@ -37,7 +38,22 @@ def test_a_shift_is_told_with_its_direction(shift: float, way: int) -> None:
     signal = learnt(None)
     for value in islice(noise(random.Random(2), 0.05, 0.3), 30):
         signal = signal.watch(0.7 + 0.05 * shift + value)
-    assert signal.moved == way
+    assert signal.moved(RUN_WINDOWS) == way
+
+
+def test_the_mean_since_the_shift_is_told() -> None:
+    signal = learnt(None)
+    for _ in range(20):
+        signal = signal.watch(0.4)
+    assert signal.mean_since(-1) == pytest.approx(0.4)
+    for _ in range(60):
+        signal = signal.watch(0.9)
+    assert signal.mean_since(1) == pytest.approx(0.9)
+
+
+def test_more_checks_may_be_brought_forward_where_they_come_more_often() -> None:
+    signal = learnt(None)
+    assert signal.limit(1200.0) < 0.8 * signal.limit(RUN_WINDOWS)
 
 
 def test_what_is_hardly_known_tells_nothing() -> None:
@@ -45,7 +61,7 @@ def test_what_is_hardly_known_tells_nothing() -> None:
     for _ in range(100):
         signal = signal.watch(9.0)
     assert signal == learnt(None, windows=59)
-    assert signal.moved == 0
+    assert signal.moved(RUN_WINDOWS) == 0
 
 
 def test_no_more_is_learnt_than_the_first_windows() -> None:
@@ -56,11 +72,11 @@ def test_no_more_is_learnt_than_the_first_windows() -> None:
 def test_what_has_not_moved_stays_known_in_a_check_and_what_has_moved_is_learnt_anew() -> None:
     signal = learnt(None).watch(0.8)
     assert signal.up > 0
-    assert signal.checked() == learnt(None)
+    assert signal.checked(RUN_WINDOWS) == learnt(None)
     for _ in range(20):
         signal = signal.watch(0.4)
-    assert signal.moved == -1
-    assert signal.checked() == Cusum()
+    assert signal.moved(RUN_WINDOWS) == -1
+    assert signal.checked(RUN_WINDOWS) == Cusum()
 
 
 @pytest.mark.parametrize(("phi", "most"), [(0.0, 15), (0.3, 25), (0.6, 45)])

@@ -34,6 +34,10 @@ from specdeploy.judge.learned import Learned
 from tests.judge.guarded import EXACT, FIRST, SETTINGS, after, lonely, promoted, watched
 from tests.judge.windows import SECONDS, SPEED, judge, noisy_windows, pod
 
+WEIGHED = Learned(
+    windows=500, weighed=1, weight=1 / 3, weight_se=0.01, sd=0.02, batch_low=4.0, batch_high=12.0
+)
+
 
 def test_what_is_still_faster_raises_no_alarm() -> None:
     state, alarm, looked = watched(promoted(), after(1.05, 1500))
@@ -169,12 +173,59 @@ def test_more_load_on_what_serves_is_no_loss() -> None:
 
 
 def test_a_weight_learned_from_demand_moves_speed_to_equal_load() -> None:
-    learned = Learned(windows=500, weighed=1, weight=1 / 3, weight_se=0.01, sd=0.02)
-    state = start_guard(start(SETTINGS, learned), SETTINGS)
+    state = start_guard(start(SETTINGS, WEIGHED), SETTINGS)
     for index in range(20):
         arms = {BASELINE: (pod(),), SERVING: (pod(SPEED * 1.15**-0.5, tokens=24_000.0 * 1.15),)}
         state, _ = guard(state, Window(FIRST + index, SECONDS, arms), SETTINGS)
     assert guard_summary(state).ratio == pytest.approx(1.15 ** (-1 / 3 + 1 / 3))
+
+
+@pytest.mark.parametrize("known", [WEIGHED._replace(batch_high=6.0), WEIGHED._replace(weight=0.0)])
+def test_where_no_weight_was_learned_speed_is_raw_and_more_load_on_what_serves_is_no_loss(
+    known: Learned,
+) -> None:
+    """At batch 9 and a history up to batch 6, or where the engine's speed did not fall with demand."""
+    rng, state = random.Random(2), start_guard(start(SETTINGS, known), SETTINGS)
+    for index in range(500):
+        arms = {}
+        for name, share in ((BASELINE, 1.0), (SERVING, 1.15)):
+            speed = SPEED * share**-0.5 * math.exp(rng.gauss(0, 0.02))
+            arms[name] = (pod(speed, tokens=24_000.0 * share),)
+        state, alarm = guard(state, Window(FIRST + index, SECONDS, arms), SETTINGS)
+        assert alarm is None
+    assert guard_summary(state).ratio == pytest.approx(1.15**-0.5, rel=0.01)
+    assert state.penalty == pytest.approx(2 * math.log(1.15))
+
+
+def test_a_loss_is_found_beyond_the_batch_where_the_weight_was_learned() -> None:
+    rng, alarm = random.Random(2), None
+    state = start_guard(start(EXACT, WEIGHED._replace(batch_high=6.0)), EXACT)
+    for index in range(100):
+        arms = {
+            BASELINE: (pod(SPEED * math.exp(rng.gauss(0, 0.02))),),
+            SERVING: (pod(SPEED * 0.9**1.5 * math.exp(rng.gauss(0, 0.02)), tokens=21_600.0),),
+        }
+        state, alarm = guard(state, Window(FIRST + index, SECONDS, arms), EXACT)
+        if alarm is not None:
+            break
+    assert alarm is not None
+
+
+def test_harm_half_proven_in_the_trial_goes_on_being_proven() -> None:
+    ok = pod(server_errors=0.0, http_requests=60.0)
+    bad = pod(SPEED * 1.3, server_errors=30.0, http_requests=60.0)
+    trial, verdict, _ = judge([Window(i, SECONDS, {BASELINE: (ok,), TRIAL: (bad,)}) for i in range(3)])
+    assert verdict is None
+    state = start_guard(trial, SETTINGS)
+    _, alarm = guard(state, Window(FIRST, SECONDS, {BASELINE: (ok,), SERVING: (bad,)}), SETTINGS)
+    assert alarm is not None
+    assert alarm.cause == "ServerErrors"
+
+
+def test_rechecks_that_come_sooner_may_be_brought_forward_sooner() -> None:
+    trial = start(SETTINGS)
+    assert start_guard(trial, SETTINGS).terms.run_windows == 28_800
+    assert start_guard(trial, SETTINGS, recheck_seconds=3600.0).terms.run_windows == 1200
 
 
 def test_a_guard_without_a_trials_evidence_starts_carefully() -> None:
@@ -233,7 +284,8 @@ def test_a_fall_of_acceptance_without_a_baseline_brings_a_check_forward() -> Non
     for index in range(1680, 1700):
         state, _ = guard(state, lonely(FIRST + index, 0.6 + rng.gauss(0, 0.02)), SETTINGS)
     assert drifted(state) == (
-        "the acceptance of draft tokens has fallen since the last comparison with the baseline"
+        "the acceptance of draft tokens has fallen from 70.2% to 60.5% since the last comparison "
+        "with the baseline"
     )
     assert state.detector == detector
     assert drifted(start_check(state)) is None
@@ -250,7 +302,11 @@ def test_speed_alone_drifts_only_where_demand_can_be_taken_out() -> None:
         for index in range(100, 140):
             state, _ = guard(state, lonely(FIRST + index, 0.7, SPEED), SETTINGS)
         found.append(drifted(state))
-    assert found == [None, "the speed at equal demand has fallen since the last comparison with the baseline"]
+    assert found == [
+        None,
+        "the speed at equal demand has fallen to 0.811x of what it was since the last comparison "
+        "with the baseline",
+    ]
 
 
 def test_a_guard_beside_speed_raises_the_alarm_with_its_own_cause() -> None:

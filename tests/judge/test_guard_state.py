@@ -2,6 +2,7 @@
 
 import base64
 import math
+import random
 import struct
 import time
 
@@ -17,11 +18,14 @@ from specdeploy.judge.guard import (
     guard_summary,
     pack_guard,
     start_check,
+    start_guard,
     unpack_guard,
     windows_to_see,
 )
+from specdeploy.judge.learned import Learned
 from tests.judge.guarded import FIRST, SETTINGS, after, lonely, promoted, watched
 from tests.judge.test_codec import hostile, pods, repacked
+from tests.judge.windows import judge, noisy_windows
 
 
 @checked(max_examples=12, deadline=None)
@@ -98,6 +102,21 @@ def test_a_damaged_state_is_refused_or_can_be_guarded_on(changes: dict[int, floa
     windows_to_see(state)
     guard_summary(state)
     check_outcome(start_check(state), 1)
+
+
+def test_what_a_trial_proved_beyond_the_batch_of_its_history_survives_a_restart() -> None:
+    learned = Learned(windows=600, weighed=1, weight=0.6, weight_se=0.02, batch_low=1.0, batch_high=3.0)
+    trial, _, _ = judge(noisy_windows(random.Random(1), 1.3, 40), SETTINGS, learned)
+    state = start_guard(trial, SETTINGS)
+    assert state.inverse_pods == pytest.approx(2 / 0.4**2)
+    for each in after(1.3, 5):
+        state, _ = guard(unpack_guard(pack_guard(state)), each, SETTINGS)
+    assert state.compared == 5
+
+
+def test_guards_that_no_window_can_make_are_malformed() -> None:
+    with pytest.raises(MalformedState):
+        unpack_guard(pack_guard(START._replace(guards=START.guards._replace(queue_told=-1))))
 
 
 @pytest.mark.slow

@@ -16,9 +16,8 @@ from functools import lru_cache
 from specdeploy.judge import bands
 from specdeploy.judge.arm import LARGEST_COUNTER, Arm
 from specdeploy.judge.assess import Reading, Use, enough_traffic, read
-from specdeploy.judge.comparison import LARGEST_LOG
 from specdeploy.judge.detector import ALARM, KEEP, windows_to_alarm
-from specdeploy.judge.evidence import compare
+from specdeploy.judge.evidence import compare_at
 from specdeploy.judge.guard_report import (
     NEWEST_WINDOWS,
     Alarm,
@@ -43,6 +42,7 @@ from specdeploy.judge.guard_state import (
     untold,
 )
 from specdeploy.judge.guards import Guards, Limits, veto, watch
+from specdeploy.judge.noise import bounded
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Cause
@@ -69,12 +69,21 @@ __all__ = [
 ]
 
 LARGEST_INDEX = 2**53
+RECHECK_SECONDS = 86400.0
+RUN_CHECKS = 20
 HOUR_WINDOWS = 60
 RISING = 10 / ALARM
 
 
-def start_guard(trial: TrialState, settings: Settings) -> GuardState:
-    """The guard of what a trial has proven: its weight, pods, noise and bands are the trial's."""
+def start_guard(
+    trial: TrialState, settings: Settings, *, recheck_seconds: float = RECHECK_SECONDS
+) -> GuardState:
+    """The guard of what a trial has proven: its weight, pods, noise, bands and guards beside speed are the
+    trial's.
+
+    Re-checks come every `recheck_seconds` (above 0): drift should bring one forward for nothing no more than
+    once in twenty of these.
+    """
     frozen, found = trial.frozen, trial.corrections
     terms = Terms(
         alpha=1 - settings.confidence,
@@ -86,8 +95,12 @@ def start_guard(trial: TrialState, settings: Settings) -> GuardState:
         pod_sd=found.pod_sd,
         pod_freedom=found.pod_freedom,
         untold=untold(trial.baseline, found.pod_sd, frozen.phi),
+        batch_low=frozen.learned.batch_low,
+        batch_high=frozen.learned.batch_high,
+        run_windows=RUN_CHECKS * recheck_seconds / settings.window_seconds,
     )
-    return begin(trial.baseline, terms)
+    # Harm half proven goes on being proven; a window without pods parts the guard's first from the trial's.
+    return begin(trial.baseline, terms, watch(trial.watch.guards, (), (), settings.limits))
 
 
 def guard(state: GuardState, window: Window, settings: Settings) -> tuple[GuardState, Alarm | None]:
@@ -118,7 +131,8 @@ def start_check(state: GuardState) -> GuardState:
     """Begins a re-check, or the soak of a promotion's step: its interval is made of its own windows, all else
     goes on."""
     drift = state.drift
-    fresh = drift._replace(acceptance=drift.acceptance.checked(), speed=drift.speed.checked())
+    run = state.terms.run_windows
+    fresh = drift._replace(acceptance=drift.acceptance.checked(run), speed=drift.speed.checked(run))
     return state._replace(stretch=Stretch(), drift=fresh)
 
 
@@ -141,7 +155,8 @@ def check_outcome(state: GuardState, deadline_windows: int) -> CheckOutcome | No
 def windows_to_see(state: GuardState, ratio: float = 0.90) -> int:
     """Comparable windows in which the guard finds a lasting `ratio` (above 0) in 9 of 10 cases, at the noise
     and with the pods of now; at most 10,000, which is never."""
-    value = math.log(ratio) + state.terms.kappa(state.inverse_pods) + state.penalty
+    penalty = 0.0 if state.terms.weight else state.penalty
+    value = math.log(ratio) + state.terms.kappa(state.inverse_pods) + penalty
     return windows_to_alarm(value, state.detector.noise.variance)
 
 
@@ -169,16 +184,19 @@ def _busy(reading: Reading) -> bool:
 
 def _compare(state: GuardState, serving: Arm, baseline: Arm, drift: Drift) -> GuardState:
     terms, index = state.terms, state.last_index
-    evidence = compare(serving, baseline, terms.weight)
+    batch = math.exp(baseline.log_batch)
+    evidence = compare_at(batch, serving, baseline, terms.frozen)
     # Not clipped by its spread, as a trial's are: a loss must not be taken for an outlier. The cap of the
     # detector's step bounds what one window can do.
-    value = _bounded(evidence.y) + terms.surplus
-    detector = state.detector.add(index, value + terms.kappa(evidence.inverse_pods) + state.penalty)
-    batch = math.exp(baseline.log_batch)
+    value = bounded(evidence.y) + terms.surplus
+    penalty = 0.0
+    if evidence.load:
+        state = _add_load(state, bounded(evidence.load))
+        penalty = state.penalty
+    detector = state.detector.add(index, value + terms.kappa(evidence.inverse_pods) + penalty)
     rising = bands.NO_BANDS if detector.evidence < RISING else bands.add_to_band(state.rising, batch, value)
     return state._replace(
         detector=detector,
-        load=state.load + (1 - KEEP) * (_bounded(evidence.load) - state.load),
         inverse_pods=evidence.inverse_pods,
         hour=state.hour + (value - state.hour) / min(state.compared + 1, HOUR_WINDOWS),
         newest=state.newest + (value - state.newest) / min(state.compared + 1, NEWEST_WINDOWS),
@@ -188,6 +206,12 @@ def _compare(state: GuardState, serving: Arm, baseline: Arm, drift: Drift) -> Gu
         drift=drift,
         compared=state.compared + 1,
     )
+
+
+def _add_load(state: GuardState, load: float) -> GuardState:
+    """A window that was not moved to equal load, by which its ratio may be off."""
+    raw = state.raw + 1
+    return state._replace(raw=raw, load=state.load + (load - state.load) * max(1 / raw, 1 - KEEP))
 
 
 def _learn(state: GuardState, serving: Arm, pods: Sequence[PodWindow]) -> Drift:
@@ -236,7 +260,3 @@ def _alarm(state: GuardState, limits: Limits) -> Alarm | None:
     if found is None:
         return None
     return Alarm(found.cause, found.message, guard_summary(state))
-
-
-def _bounded(log: float) -> float:
-    return min(LARGEST_LOG, max(-LARGEST_LOG, log))

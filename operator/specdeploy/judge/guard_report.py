@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from specdeploy.judge import bands
-from specdeploy.judge.drift import Cusum
 from specdeploy.judge.guard_state import GuardState
 from specdeploy.judge.verdict import multiple
 
@@ -109,11 +108,27 @@ def behind(state: GuardState, shares: tuple[float, ...]) -> tuple[str, ...]:
 
 def drifted(state: GuardState) -> str | None:
     """What has moved since the drafter was last compared with the baseline: a reason to compare it anew."""
-    told = (
-        _moved("the acceptance of draft tokens", state.drift.acceptance),
-        _moved("the speed at equal demand", state.drift.speed),
-    )
+    told = (_acceptance_moved(state), _speed_moved(state))
     return " and ".join(each for each in told if each) or None
+
+
+def _acceptance_moved(state: GuardState) -> str | None:
+    signal = state.drift.acceptance
+    way = signal.moved(state.terms.run_windows)
+    if not way:
+        return None
+    change = f"{_WAYS[way]} from {signal.known.mean:.1%} to {signal.mean_since(way):.1%}"
+    return f"the acceptance of draft tokens has {change} since the last comparison with the baseline"
+
+
+def _speed_moved(state: GuardState) -> str | None:
+    signal = state.drift.speed
+    way = signal.moved(state.terms.run_windows)
+    if not way:
+        return None
+    ratio = multiple(signal.mean_since(way) - signal.known.mean)
+    change = _WAYS[way] if ratio is None else f"{_WAYS[way]} to {ratio:.3f}x of what it was"
+    return f"the speed at equal demand has {change} since the last comparison with the baseline"
 
 
 def slower(state: GuardState) -> str:
@@ -143,8 +158,4 @@ def times(total: float, windows: int) -> str:
     return "an unknown multiple of" if ratio is None else f"{ratio:.3f}x"
 
 
-def _moved(name: str, signal: Cusum) -> str | None:
-    if not signal.moved:
-        return None
-    way = "risen" if signal.moved > 0 else "fallen"
-    return f"{name} has {way} since the last comparison with the baseline"
+_WAYS = {1: "risen", -1: "fallen"}

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from specdeploy.judge.bands import NO_BANDS, Bands
-from specdeploy.judge.codec import MalformedState, pack_tuple, unpack_tuple
+from specdeploy.judge.codec import LARGEST_INVERSE, MalformedState, pack_tuple, unpack_tuple
 from specdeploy.judge.comparison import Comparison, Evidence
 from specdeploy.judge.detector import LARGEST_LOG, Detector, Noise, known_noise
 from specdeploy.judge.drift import Cusum
@@ -19,7 +19,7 @@ from specdeploy.judge.interval import Corrections, Estimate, Frozen, estimate
 from specdeploy.judge.learned import Learned
 from specdeploy.judge.noise import Sums
 
-VERSION = 2
+VERSION = 3
 TWO_SIDED_95 = 1.96
 SMALLEST_WEIGHT = 1e-3
 
@@ -27,7 +27,8 @@ SMALLEST_WEIGHT = 1e-3
 class Terms(NamedTuple):
     """What is fixed at the promotion; the names are those of the trial's Frozen, Learned and Corrections.
 
-    `untold` is the share of the pods' variance that the trial leaves open.
+    `untold` is the share of the pods' variance that the trial leaves open, `run_windows` how many windows
+    should lie between two re-checks that are brought forward for nothing.
     """
 
     alpha: float
@@ -39,16 +40,26 @@ class Terms(NamedTuple):
     pod_sd: float
     pod_freedom: int
     untold: float
+    batch_low: float
+    batch_high: float
+    run_windows: float
 
     def kappa(self, inverse_pods: float) -> float:
         """What pods of the same kind may differ by, however many the windows, in log units; `inverse_pods` is
         1/m + 1/m' of both arms."""
         return TWO_SIDED_95 * self.pod_sd * math.sqrt(self.untold * inverse_pods)
 
-    def estimate(self, comparison: Comparison) -> Estimate | None:
-        """A comparison's interval by the rules of a trial; None before the tenth window."""
-        learned = Learned(weighed=self.weighed, weight=self.weight, weight_se=self.weight_se)
-        frozen = Frozen(
+    @property
+    def frozen(self) -> Frozen:
+        """What the rules of a trial ask for."""
+        learned = Learned(
+            weighed=self.weighed,
+            weight=self.weight,
+            weight_se=self.weight_se,
+            batch_low=self.batch_low,
+            batch_high=self.batch_high,
+        )
+        return Frozen(
             alpha=self.alpha,
             promotion_alpha=self.alpha,
             pod_sd=self.pod_sd,
@@ -58,7 +69,10 @@ class Terms(NamedTuple):
             weight=self.weight,
             learned=learned,
         )
-        return estimate(comparison, frozen, Corrections(self.surplus, self.pod_sd, self.pod_freedom))
+
+    def estimate(self, comparison: Comparison) -> Estimate | None:
+        """A comparison's interval by the rules of a trial; None before the tenth window."""
+        return estimate(comparison, self.frozen, Corrections(self.surplus, self.pod_sd, self.pod_freedom))
 
 
 class Stretch(NamedTuple):
@@ -102,16 +116,17 @@ class Drift(NamedTuple):
 class GuardState(NamedTuple):
     """What serves, against the baseline, since its promotion.
 
-    `load` is the running mean log ratio of decode tokens per pod-second, `inverse_pods` 1/m + 1/m' of the
-    newest comparison's pods, `hour` and `newest` the running mean log ratio over about 60 and 10 windows.
-    `proven` has the windows behind the proof in each of BANDS, the trial's included, without the surplus;
-    `rising` has those since the evidence against the drafter began to rise. `guards` are those beside speed.
-    `seen` and `compared` count windows.
+    `load` is the running mean log ratio of decode tokens per pod-second over the `raw` windows whose speed
+    was not moved to equal load; `inverse_pods` 1/m + 1/m' of the newest comparison's pods; `hour` and
+    `newest` the running mean log ratio over about 60 and 10 windows. `proven` has the windows behind the proof in each
+    of BANDS, the trial's included, without the surplus; `rising` has those since the evidence against the
+    drafter began to rise. `guards` are those beside speed. `seen` and `compared` count windows.
     """
 
     terms: Terms
     detector: Detector
     load: float
+    raw: int
     inverse_pods: float
     hour: float
     newest: float
@@ -126,9 +141,9 @@ class GuardState(NamedTuple):
 
     @property
     def penalty(self) -> float:
-        """What unequal load may take from the log ratio where no weight was learned from demand: twice the
-        load's own log ratio, as in a trial."""
-        return 0.0 if self.terms.weighed else 2 * max(0.0, self.load)
+        """What unequal load may have taken from the log ratio of a raw window: twice the load's own, as in a
+        trial."""
+        return 2 * max(0.0, self.load)
 
 
 def untold(comparison: Comparison, pod_sd: float, phi: float) -> float:
@@ -149,7 +164,7 @@ def untold(comparison: Comparison, pod_sd: float, phi: float) -> float:
     return seen / (pods + seen)
 
 
-def begin(comparison: Comparison, terms: Terms) -> GuardState:
+def begin(comparison: Comparison, terms: Terms, guards: Guards) -> GuardState:
     """The guard of what a comparison has proven, whose windows stay behind the proof and the noise known."""
     whole = comparison.whole
     windows = max(1, whole.n)
@@ -157,10 +172,12 @@ def begin(comparison: Comparison, terms: Terms) -> GuardState:
         terms=terms,
         detector=Detector(known_noise(whole, terms.phi)),
         load=comparison.load / windows,
+        raw=whole.n if comparison.load else 0,
         inverse_pods=comparison.inverse_pods / windows if whole.n else 2.0,
         hour=whole.mean,
         newest=whole.mean,
         proven=comparison.bands,
+        guards=guards,
     )
 
 
@@ -173,7 +190,8 @@ def pack_guard(state: GuardState) -> str:
 def unpack_guard(text: str) -> GuardState:
     """The state that pack_guard gave. Raises UnknownVersion or MalformedState, nothing else."""
     state = unpack_tuple(VERSION, _TEMPLATE, text)
-    if not (_sane_terms(state.terms) and _sane_detector(state.detector) and _sane_counts(state)):
+    parts = _sane_terms(state.terms), _sane_detector(state.detector), _sane_counts(state), state.guards.sound
+    if not all(parts):
         raise MalformedState("the numbers of the guard contradict each other")
     return state
 
@@ -189,6 +207,7 @@ def _sane_terms(terms: Terms) -> bool:
         and 0 <= terms.pod_sd <= 1
         and terms.pod_freedom >= 3
         and 0 <= terms.untold <= 1
+        and terms.run_windows > 0
     )
 
 
@@ -204,10 +223,16 @@ def _sane_detector(detector: Detector) -> bool:
 
 
 def _sane_counts(state: GuardState) -> bool:
-    counts = [state.seen, state.compared, *(band.n for band in (*state.proven, *state.rising))]
-    for sums in (state.stretch.whole, state.drift.acceptance.known, state.drift.speed.known):
-        counts += [sums.n, sums.pairs, sums.n - sums.pairs]
-    return min(counts) >= 0 and state.stretch.inverse_pods >= 0 and 0 <= state.inverse_pods <= 2
+    counts = [state.seen, state.compared, state.raw, *(band.n for band in (*state.proven, *state.rising))]
+    whole, drift = state.stretch.whole, state.drift
+    counts += [whole.n, whole.pairs, whole.n - whole.pairs]
+    return (
+        min(counts) >= 0
+        and drift.acceptance.sound
+        and drift.speed.sound
+        and state.stretch.inverse_pods >= 0
+        and 0 <= state.inverse_pods <= LARGEST_INVERSE
+    )
 
 
-_TEMPLATE = begin(Comparison(), Terms(0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0.0))
+_TEMPLATE = begin(Comparison(), Terms(0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0), Guards())

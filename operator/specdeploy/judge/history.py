@@ -82,8 +82,9 @@ def remember(history: History, window: Window, settings: Settings) -> History:
     """Takes in the baseline arm of one window, its warm pods only. Never raises.
 
     A window that is not newer than the last one, has an obstacle, too little traffic or senseless numbers
-    changes nothing; one that is unlike the earlier ones is left out unless such windows last. With another length of window in `settings` the history begins anew: its noise is that
-    of a window, and its numbers count windows.
+    changes nothing; one that is unlike the earlier ones is left out unless such windows last. With another
+    length of window in `settings` the history begins anew: its noise is that of a window, and its numbers
+    count windows.
     """
     if history.window_seconds != settings.window_seconds:
         history = History(window_seconds=settings.window_seconds)

@@ -8,8 +8,9 @@ n and N requests of trial and baseline, and any r > r0,
 has a mean of at most 1 wherever the trial's rate is tolerated and events are independent (Poisson or
 binomial); for f = 0 it is the likelihood ratio of the binomial split of x + X. Products over windows,
 averaged over r and over the window at which the trouble began (weight 1 / (j (j + 1)) for the j-th), stay
-below 1000 in all time with probability 0.999 (Ville), however often one looks. As every window may be the
-beginning, trouble that begins late is found, whatever the baseline suffered before.
+below 1000 with probability 0.999 (Ville), however often one looks, until all is forgotten: each epoch of 240
+windows and each guard may err by 0.001 anew. As every window may be the beginning, trouble that begins late
+is found, whatever the baseline suffered before.
 
 Events that are not independent: a client that retries a broken request, or a burst of preemptions, makes
 many events in one window. So one window multiplies by at most exp(`most`), and an alarm needs several. What
