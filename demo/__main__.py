@@ -12,7 +12,7 @@ from demo import install, traffic
 from demo.install import NAME, NAMESPACE, OPERATOR_NAMESPACE
 from demo.place import Place, devcluster, down, existing, tools_only
 from demo.shell import DemoError, say
-from demo.watch import Watcher
+from demo.watch import Watcher, protection
 
 LOADS: dict[str, dict[str, Any]] = {
     "sim": {"model": "sim/llama", "concurrency": 32, "max_tokens": 128, "prompts": "varied"},
@@ -26,7 +26,7 @@ _SPECDEPLOY = f"{os.path.relpath(sys.executable)} -m specdeploy"
 
 
 def main() -> int:
-    """Exit 0 if the loser was off in time, the winner serves and no request failed."""
+    """Exit 0 if the loser was off in time, the winner serves, protected, and no request failed."""
     parser = argparse.ArgumentParser(prog="make demo")
     parser.add_argument("--engine", choices=("sim", "vllm"), default="sim")
     parser.add_argument("--context", default=None)
@@ -93,6 +93,7 @@ def _report(place: Place, engine: str, seen: dict[str, Any], summary: dict[str, 
         outcomes.get(LOSERS[engine]) in ("Disaster", "Slower")
         and outcomes.get(WINNERS[engine]) == "Promoted"
         and seen["status"]["serving"]["name"] == WINNERS[engine]
+        and protection(seen["status"]).get("status") == "True"
         and summary["failed"] == 0
         and 0 < round(windows) <= MOST_WINDOWS  # instants are whole seconds
     )
@@ -121,26 +122,26 @@ def _look_further(place: Place, engine: str) -> None:
     if place.context is None:
         say(f"    export KUBECONFIG={place.env['KUBECONFIG']}")
         say(f"    export PATH={place.env['PATH'].split(os.pathsep)[0]}:$PATH PYTHONPATH=operator")
-    for line in (
-        f"kubectl get sd,deploy,pods -n {NAMESPACE}",
-        f"kubectl describe sd {NAME} -n {NAMESPACE}",
-        f"kubectl logs -n {OPERATOR_NAMESPACE} deploy/{install.RELEASE}",
-        f"{_SPECDEPLOY} explain {NAME} -n {NAMESPACE}         # why it is as it is, with the numbers",
-        f"{_SPECDEPLOY} plot {NAME} -n {NAMESPACE} -o t.svg   # trials as a picture",
-        f"{_SPECDEPLOY} simulate loses-at-peak                # a rollout of days, in seconds",
-        f"{_SPECDEPLOY} replay windows.jsonl                  # judges windows that were recorded",
+    for command, what in (
+        (f"kubectl get sd,deploy,pods -n {NAMESPACE}", ""),
+        (f"kubectl describe sd {NAME} -n {NAMESPACE}", ""),
+        (f"kubectl logs -n {OPERATOR_NAMESPACE} deploy/{install.RELEASE}", ""),
+        (f"{_SPECDEPLOY} explain {NAME} -n {NAMESPACE}", "why it is as it is, with the numbers"),
+        (f"{_SPECDEPLOY} plot {NAME} -n {NAMESPACE} -o trials.svg", "its trials as a picture"),
+        (f"{_SPECDEPLOY} simulate loses-at-peak", "a rollout of days, in seconds"),
+        (f"{_SPECDEPLOY} replay windows.jsonl", "judges windows that were recorded"),
     ):
-        say(f"    {line}")
+        say(f"    {command:<78}  # {what}" if what else f"    {command}")
     if engine == "sim":
         _tell_how_to_spoil_it()
     gone = f"make demo-down CONTEXT={place.context}" if place.context else "make demo-down"
-    say(f"    {gone} removes it all; the picture is {PICTURE}")
+    say(f"the picture is {PICTURE}; `{gone}` removes all the rest")
 
 
 def _tell_how_to_spoil_it() -> None:
     """What to type to see the guard at work. Clients that have finished are started again for it."""
     winner = f"-l specdeploy.dev/drafter={WINNERS['sim']}"
-    say("    to see the guard take off what has become slow, start clients and let it guess badly:")
+    say("to see the guard take off what has become slow, start clients and let it guess badly:")
     say(f"    kubectl replace --force -n {NAMESPACE} -f {traffic.MANIFEST}")
     say(
         f"    for pod in $(kubectl get pods -n {NAMESPACE} {winner} -o name); do "

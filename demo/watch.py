@@ -59,10 +59,15 @@ class Watcher:
                 say(f"  {mark} {event['reason']}: {event['message']}")
 
     def _tell_protection(self, status: dict[str, Any]) -> None:
-        found = next((c for c in status.get("conditions") or [] if c["type"] == "Protected"), None)
-        if found is not None and found["reason"] != self._protection:
+        found = protection(status)
+        if found and found["reason"] != self._protection:
             self._protection = found["reason"]
             say(f"  = Protected is {found['status']} ({found['reason']}): {found['message']}")
+
+
+def protection(status: dict[str, Any]) -> dict[str, Any]:
+    """The condition Protected; empty if it is not set."""
+    return next((c for c in status.get("conditions") or [] if c["type"] == "Protected"), {})
 
 
 def line_of(status: dict[str, Any]) -> str:
