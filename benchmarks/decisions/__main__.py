@@ -12,13 +12,14 @@ from benchmarks.decisions import table
 from benchmarks.decisions.cells import SHAPES, STATIONARY, Ends, run, run_replay
 from benchmarks.decisions.judges import SETTINGS, SHIPPED, ThisJudge
 from benchmarks.decisions.legend import LEGEND, STANDING, WHY, points
-from benchmarks.decisions.rules import OTHERS, Rule
+from benchmarks.decisions.rules import OTHERS, Decision, Rule
 from specdeploy.judge.history import History
 
 DEFAULTS = "this judge, as shipped"
 JUDGE = "this judge, pods known to be alike"
 REPLAY = "the same, out of replay"
 JUDGES = (DEFAULTS, JUDGE)
+NOT_WORTH_IT = frozenset({Decision.NOT_WORTH_IT})
 
 
 def _without_history(make: Callable[[], Rule]) -> Callable[[History], Rule]:
@@ -53,6 +54,7 @@ def show(results: dict[str, Ends]) -> str:
         "",
         "Nothing but noise, by the true ratio: share of the runs (median window of those)",
         table.as_text(table.COLUMNS, stationary),
+        *points([_not_worth_it(results)]),
         "",
         "With a fault: share of the runs with a wrong verdict",
         table.as_text(table.SHAPE_COLUMNS, shapes),
@@ -62,6 +64,12 @@ def show(results: dict[str, Ends]) -> str:
         WHY,
     ]
     return "\n".join(lines)
+
+
+def _not_worth_it(results: dict[str, Ends]) -> str:
+    """What becomes of a drafter that gains nothing: no column has it, since only this judge has the word."""
+    shares = (f"{table.share(results['1.00'][judge], NOT_WORTH_IT):.1f} % ({judge})" for judge in JUDGES)
+    return f'dropped at 1.00 as "not worth it", which no other rule can say: {", ".join(shares)}'
 
 
 def _standing(results: dict[str, Ends]) -> list[str]:

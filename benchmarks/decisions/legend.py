@@ -23,8 +23,9 @@ of which only this judge learns. A rule that has decided nothing after {WINDOWS}
 neither promoted nor dropped it."""
 
 _COLUMNS = {
-    "false rollback 1.00": f"""called slower, though it is equal. "Not worth it" of this judge (dropped,
-        since it cannot be worth the {_EFFECT} asked for) says no such thing, and is not counted here""",
+    "false rollback 1.00": f"""called slower, though it is equal. "Not worth it" of this judge (dropped, as it
+        cannot be worth the {_EFFECT} asked for) says no such thing and is not counted here; the others
+        have no such word, and all that they roll back is counted""",
     "false rollback 1.05": 'rolled back or "not worth it", though it is worth more than is asked',
     "false promotion 1.00": "promoted, though it gains nothing",
     "rollback r": 'at a true ratio of r: rolled back or "not worth it". More is better, and earlier',
@@ -59,10 +60,10 @@ _STANDING = f"""Where this judge is behind another rule: by more than {SAME_SHAR
 where something is to be found and is found as often, by the median window. In all other columns it is
 ahead of every rule, or level with it."""
 
-_WHY = f"""Why this judge is later: short of a disaster, or of proof that the trial is below 0.9x, it
-decides nothing before {SHIPPED.windows_needed} windows, since a young pod is slow; and then only what stays
-true however often one looks. As shipped it finds less at 1.05 and 0.95 in {WINDOWS} windows, since two pods
-that differ by {_POD_SD} could look like that."""
+_WHY = f"""Why this judge is later: short of a disaster, or of proof that the trial is below 0.9x, it decides
+nothing before {SHIPPED.windows_needed} windows, since a young pod is slow; and then only what stays true
+however often one looks. As shipped it takes longer still over 5 % either way, and many a trial at 1.05 ends
+unpromoted: two pods that differ by {_POD_SD} could look like that, and it can't know that these do not."""
 
 
 def _paragraph(text: str, name: str = "", column: int = 0) -> str:

@@ -70,6 +70,11 @@ Results = Mapping[str, Ends]
 Row = list[Figure]
 
 
+def share(ends: Sequence[End], decisions: frozenset[Decision]) -> float:
+    """How many of the runs ended so, in per cent."""
+    return 100 * sum(end.decision in decisions for end in ends) / len(ends)
+
+
 def rows(results: Results, columns: Sequence[Column], rules: Sequence[str]) -> dict[str, Row]:
     """The figures of each rule, in the order of the columns; `results` are by cell."""
     return {rule: [column.figure(results[column.cell][rule]) for column in columns] for rule in rules}

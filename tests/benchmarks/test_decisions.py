@@ -157,10 +157,12 @@ def test_the_table_names_every_rule_and_where_the_judge_is_not_ahead() -> None:
 def test_the_standing_is_told_of_the_judge_as_shipped_too() -> None:
     same = {name: ends(Decision.PROMOTED) for name in (*RULES, REPLAY)}
     results = {cell.name: same for cell in (*STATIONARY, *SHAPES)}
+    results["1.00"] = same | {JUDGE: ends(Decision.NOT_WORTH_IT, Decision.PROMOTED)}
     results["1.05"] = same | {DEFAULTS: ends(Decision.UNDECIDED)}
     text = show(results)
     assert f'"{DEFAULTS}" is behind here:\n  - promotion 1.05: 0.0 % against Argo' in text
     assert f'"{JUDGE}" is behind nowhere.\n' in text
+    assert f"rule can say: 0.0 % ({DEFAULTS}), 50.0 % ({JUDGE})" in " ".join(text.split())
 
 
 def test_every_column_and_every_rule_is_explained() -> None:
