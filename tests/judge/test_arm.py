@@ -1,9 +1,12 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from specdeploy.judge import PodWindow, Reason
 from specdeploy.judge.arm import measure_arm
+from specdeploy.judge.window import tell_only_speed
 from tests.judge.windows import pod
 
 
@@ -55,3 +58,44 @@ def test_the_queue_is_the_mean_over_the_pods_that_tell_it() -> None:
     pods = [pod(requests_waiting=4), pod(requests_waiting=0), pod(), pod(requests_waiting=math.nan)]
     assert measure_arm(pods).waiting == 2
     assert measure_arm([pod()]).waiting is None
+
+
+number = st.floats(0, 2e12) | st.sampled_from(
+    [math.nan, math.inf, -1.0, 0.0, 1e-3, 99.0, 100.0, 1e12, 10**400]
+)
+
+
+@given(
+    one=st.builds(
+        PodWindow,
+        pod=st.just("p"),
+        seconds=number | st.just(60.0),
+        generation_tokens=number | st.floats(0, 300),
+        first_tokens=number | st.floats(0, 20),
+        itl_seconds=number | st.floats(0, 20),
+        restarts=st.none() | st.sampled_from([0, 1, math.nan]),
+        engines=st.sampled_from([1, 2, 0]),
+        requests_running=st.none() | st.just(3.0),
+        requests_waiting=st.none() | number,
+        prompt_tokens=st.none() | number,
+    )
+)
+def test_one_pod_is_measured_as_if_it_were_one_of_several(one: PodWindow) -> None:
+    """The short way for one pod says what the sums say, whose second pod here tells nothing at all."""
+    restarted = one._replace(restarts=1)
+    alone, among = measure_arm([one]), measure_arm([one, restarted])
+    if alone.trouble is None:
+        assert alone._replace(more=None, waiting=None) == among._replace(more=None, waiting=None)
+    else:
+        assert (alone.pods, alone.trouble) == (among.pods, among.trouble)
+
+
+@given(
+    changes=st.dictionaries(
+        st.sampled_from(PodWindow._fields[5:]), st.sampled_from([0.0, 1.0, math.nan, 7.0]), max_size=2
+    )
+)
+def test_a_pod_tells_only_speed_unless_it_tells_anything_else(changes: dict[str, float]) -> None:
+    plain = pod()
+    changed = plain._replace(**changes)  # type: ignore[arg-type]
+    assert tell_only_speed([plain, changed]) is (set(changes) <= {"engines"} and changed.engines == 1)

@@ -16,6 +16,7 @@ from specdeploy.judge.window import PodWindow, Reason
 
 LARGEST_COUNTER = 1e12
 """No pod counts so much in a window, and no arm: the sums of a trial stay small enough to be stored."""
+SHORTEST_SECONDS = 1e-3
 IDLE_TOKENS = 100.0
 IDLE_BATCH = 0.1
 WARM_REQUESTS = 50.0
@@ -84,7 +85,7 @@ def warm(pod: PodWindow, settings: Settings) -> bool:
 def measure_arm(pods: Sequence[PodWindow]) -> Arm:
     """Sums up the pods of one arm. Hostile numbers and idle pods are left out, never raised."""
     if len(pods) == 1:
-        return _measure_pod(pods[0])
+        return measure_pod(pods[0])
     troubles: list[Reason] = [] if pods else [Reason.NO_DATA]
     measured: list[tuple[str, tuple[float, float, float]]] = []
     decode = first = seconds = 0.0
@@ -113,27 +114,38 @@ def measure_arm(pods: Sequence[PodWindow]) -> Arm:
     return Arm(count, speed, rate, batch, sd, decode, first, seconds, waiting, stalled, each, more)
 
 
-def _measure_pod(pod: PodWindow) -> Arm:
-    """An arm of one pod, as most are: the same as the sums over one, without summing."""
-    refused = _refuse(pod)
+def measure_pod(pod: PodWindow) -> Arm:
+    """An arm of one pod, as most are: the same as measure_arm, without summing."""
     waiting = None if pod.requests_waiting is None else _mean_waiting((pod,))
     more = None if pod.prompt_tokens is None and pod.finished_tokens is None else _extras((pod,))
+    seconds, generated, first, held = pod[1:5]
+    # What _refuse and _logs make of a pod that was busy, at a third of the time.
+    if (
+        SHORTEST_SECONDS <= seconds <= LARGEST_COUNTER
+        and 0 <= first <= generated <= LARGEST_COUNTER
+        and 0 < held <= LARGEST_COUNTER
+        and generated - first >= IDLE_TOKENS
+        and not pod.restarts
+        and pod.engines == 1
+    ):
+        decode = generated - first
+        tokens, held, span = log(decode), log(held), log(seconds)
+        speed, rate, batch = tokens - held, tokens - span, held - span
+        return Arm(1, speed, rate, batch, 0.0, decode, first, seconds, waiting, None, (), more)
+    refused = _refuse(pod)
     if refused is None:
         speed, rate, batch = _logs(pod)
-        first = pod.first_tokens
-        decode = pod.generation_tokens - first
-        return Arm(1, speed, rate, batch, 0.0, decode, first, pod.seconds, waiting, None, (), more)
+        return Arm(1, speed, rate, batch, 0.0, generated - first, first, seconds, waiting, None, (), more)
     if refused in NO_COUNTERS:
         return Arm(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, waiting, refused, (), more)
-    decode, first = pod.decode_tokens, pod.first_tokens
-    return Arm(0, 0.0, 0.0, 0.0, 0.0, decode, first, pod.seconds, waiting, refused, (), more)
+    return Arm(0, 0.0, 0.0, 0.0, 0.0, pod.decode_tokens, first, seconds, waiting, refused, (), more)
 
 
 def _refuse(pod: PodWindow) -> Reason | None:
     """Why this pod has no speed in this window; None if it has one."""
     # NaN fails every comparison, so it is refused like what is negative or enormous.
     sane = (
-        1e-3 <= pod.seconds <= LARGEST_COUNTER
+        SHORTEST_SECONDS <= pod.seconds <= LARGEST_COUNTER
         and 0 <= pod.generation_tokens <= LARGEST_COUNTER
         and 0 <= pod.first_tokens <= LARGEST_COUNTER
         and 0 <= pod.itl_seconds <= LARGEST_COUNTER

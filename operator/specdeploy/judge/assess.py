@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from specdeploy.judge.arm import Arm, measure_arm, old_enough, warm
+from specdeploy.judge.arm import Arm, measure_arm, measure_pod, old_enough, warm
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.window import BASELINE, SERVING, TRIAL, PodWindow, Reason, Window
 
@@ -98,16 +98,11 @@ def read(window: Window, settings: Settings) -> Reading:
     obstacle = window.obstacle
     if obstacle is not None and obstacle.reason is Reason.NO_DATA:
         return _unread(Reason.NO_DATA, obstacle.message)
-    warm_arms: dict[str, Arm] = {}
-    young_arms: dict[str, Arm] = {}
-    young_pods: dict[str, Sequence[PodWindow]] = {}
-    for name in THREE_ARMS if settings.compare_serving else TWO_ARMS:
-        pods = window.arms.get(name, ())
-        warm_arms[name], young_arms[name], young_pods[name] = _both_ages(pods, settings)
+    warm_arms, young_arms, young_pods = _both_ages(window, settings)
     if obstacle is not None:
         use = _skip(obstacle.reason, None, obstacle.message)
     else:
-        use = _judge_use(warm_arms, window.seconds)
+        use = USED if _all_is_well(warm_arms) else _judge_use(warm_arms, window.seconds)
     # A window that is evidence had traffic on its warm pods, which are among the young ones.
     traffic = use is USED or enough_traffic(young_arms)
     return Reading(use, warm_arms, young_arms, young_pods, traffic)
@@ -123,11 +118,25 @@ def _above_floor(arm: Arm) -> bool:
     return arm.decode_tokens >= FLOOR_DECODE_TOKENS and arm.first_tokens >= FLOOR_FIRST_TOKENS
 
 
-def _both_ages(pods: Sequence[PodWindow], settings: Settings) -> tuple[Arm, Arm, Sequence[PodWindow]]:
-    """The arm by warm pods, by pods ready for a window, and the latter."""
-    if len(pods) == 1 and pods[0].ready_seconds is None:  # the common case in replayed files
-        arm = measure_arm(pods)
-        return arm, arm, pods
+def _both_ages(
+    window: Window, settings: Settings
+) -> tuple[Mapping[str, Arm], Mapping[str, Arm], Mapping[str, Sequence[PodWindow]]]:
+    """The arms by warm pods, by pods ready for a window, and the latter."""
+    warm_arms: dict[str, Arm] = {}
+    young_arms: dict[str, Arm] = {}
+    pods: dict[str, Sequence[PodWindow]] = {}
+    for name in THREE_ARMS if settings.compare_serving else TWO_ARMS:
+        every = window.arms.get(name, ())
+        if len(every) == 1 and every[0].ready_seconds is None:  # the common case in recorded files
+            pods[name] = every
+            warm_arms[name] = young_arms[name] = measure_pod(every[0])
+        else:
+            warm_arms[name], young_arms[name], pods[name] = _by_age(every, settings)
+    return warm_arms, young_arms, pods
+
+
+def _by_age(pods: Sequence[PodWindow], settings: Settings) -> tuple[Arm, Arm, Sequence[PodWindow]]:
+    """The same of one arm."""
     young_pods = [pod for pod in pods if old_enough(pod, settings.window_seconds)]
     warm_pods = [pod for pod in pods if warm(pod, settings)]
     young = measure_arm(young_pods)
@@ -159,12 +168,18 @@ def _judge_use(arms: Mapping[str, Arm], seconds: float) -> WindowUse:
     return _missing_series(arms) or USED
 
 
+def _all_is_well(arms: Mapping[str, Arm]) -> bool:
+    """True for most windows, and never for one that _judge_use would skip: spares them its questions."""
+    for arm in arms.values():
+        if arm.trouble is not None or arm.batch_sd or arm.waiting is not None or arm.more is not None:
+            return False
+    return enough_traffic(arms)
+
+
 def _missing_series(arms: Mapping[str, Arm]) -> WindowUse | None:
     """A series that one arm tells and another does not: whatever it would have shown stays unseen."""
     baseline = arms[BASELINE]
     for name, arm in arms.items():
-        if arm is baseline or (arm.waiting is baseline.waiting and arm.more is baseline.more):
-            continue  # both told neither
         for series, told, told_by_baseline in _series(arm, baseline):
             if told is not told_by_baseline:
                 missing = BASELINE if told else name

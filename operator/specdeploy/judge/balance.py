@@ -8,6 +8,7 @@ same direction, is a routing fault.
 from __future__ import annotations
 
 import math
+from math import log
 from typing import NamedTuple
 
 from specdeploy.judge.arm import Arm, Extras
@@ -39,7 +40,7 @@ class Load(NamedTuple):
         n, arrivals, arrivals_squares, batch, batch_squares, poisson, trial_waiting, other_waiting = self
         came = _arrivals(trial, trial_waiting)
         came_other = _arrivals(other, other_waiting)
-        ratio = bounded(math.log(came * other.seconds / (came_other * trial.seconds)))
+        ratio = bounded(log(came * other.seconds / (came_other * trial.seconds)))
         held = bounded(trial.log_batch - other.log_batch)
         return Load(
             n + 1,
@@ -56,7 +57,8 @@ class Load(NamedTuple):
         """Both off by more than 10 % in the same direction, beyond 2 standard errors; `phi` is the
         autocorrelation of windows."""
         n, arrivals, arrivals_squares, batch, batch_squares, poisson, _, _ = self
-        if not n or arrivals * batch <= 0 or min(abs(arrivals), abs(batch)) <= TOLERANCE * n:
+        far = TOLERANCE * n
+        if not n or -far <= arrivals <= far or -far <= batch <= far or arrivals * batch < 0:
             return False
         independent = (1 - phi) / (1 + phi)
         poisson /= independent
@@ -151,7 +153,7 @@ def _arrivals(arm: Arm, waiting_before: float) -> float:
     came = arm.first_tokens
     if arm.waiting is not None and waiting_before >= 0:
         came += arm.waiting * arm.pods - waiting_before
-    return max(came, 0.5)
+    return came if came > 0.5 else 0.5
 
 
 def _prompt_length(arm: Arm) -> float:
@@ -165,4 +167,4 @@ def _asked(more: Extras) -> float:
 
 
 def _ratio(trial: float, other: float) -> float | None:
-    return bounded(math.log(trial / other)) if trial > 0 and other > 0 else None
+    return bounded(log(trial / other)) if trial > 0 and other > 0 else None

@@ -55,7 +55,9 @@ class Comparison(NamedTuple):
     def add(self, index: int, evidence: Evidence, batch: float) -> Comparison:
         """One window of evidence; `batch` is the baseline's mean batch per engine in it."""
         whole, half, next_half, last_value, last_index, raw, load, moved, inverse_pods, bands = self
-        value = _clip(evidence.y, whole)
+        log_ratio, log_raw, log_load, log_batch, pods = evidence
+        log_ratio = bounded(log_ratio)
+        value = _clip(log_ratio, whole)
         whole = whole.add(value, last_value if index == last_index + 1 else None)
         if whole.n % FIRST_HALF == 0 and _half_begins_after(whole.n):
             half, next_half = next_half, whole
@@ -65,11 +67,11 @@ class Comparison(NamedTuple):
             next_half,
             value,
             index,
-            raw + bounded(evidence.raw),
-            load + bounded(evidence.load),
-            moved + bounded(evidence.batch),
-            inverse_pods + evidence.inverse_pods,
-            add_to_band(bands, batch, bounded(evidence.y)),
+            raw + bounded(log_raw),
+            load + bounded(log_load),
+            moved + bounded(log_batch),
+            inverse_pods + pods,
+            add_to_band(bands, batch, log_ratio),
         )
 
     @property
@@ -79,11 +81,10 @@ class Comparison(NamedTuple):
 
 
 def _clip(value: float, earlier: Sums) -> float:
-    """Bounds a value by ln 8 and, from the tenth window on, by 4 sd around the mean of the earlier ones."""
-    value = bounded(value)
+    """From the tenth window on, bounds a value by 4 sd around the mean of the earlier ones."""
     if earlier.n < FIRST_DECISION - 1:
         return value
-    n, total, squares, *_ = earlier
+    n, total, squares = earlier[:3]
     mean = total / n
     distance = value - mean
     variance = max((squares - total * mean) / (n - 1), SMALLEST_SD * SMALLEST_SD)

@@ -60,9 +60,10 @@ def decide_alarms(state: TrialState, settings: Settings, *, told: bool = True) -
 
 def decide(state: TrialState, settings: Settings, *, told: bool = True) -> Verdict | None:
     """What is decided after a window of evidence."""
-    alarm = decide_alarms(state, settings, told=told)
-    if alarm is not None:
-        return alarm
+    if told or state.watch.lane.alarmed:
+        alarm = decide_alarms(state, settings)
+        if alarm is not None:
+            return alarm
     if _may_be_decided(state, settings):
         verdict = _first(CHECKS, case_of(state, settings))
         if verdict is not None:
@@ -91,21 +92,23 @@ def _may_be_decided(state: TrialState, settings: Settings) -> bool:
     """Could any check say something? Spares most windows the interval, whose half-width is never below two
     standard errors of independent windows."""
     comparison, frozen = state.baseline, state.frozen
-    whole, n = comparison.whole, comparison.whole.n
+    n, total, squares = comparison.whole[:3]
     if n < FIRST_DECISION:
         return False
     if settings.compare_serving or n == WINDOWS_TO_LOOK_AGAIN:
         return True
-    mean = whole.total / n + state.watch.surplus.log_share
-    goal = math.log1p(settings.minimum_effect)
+    mean, goal = total / n + state.watch.surplus.log_share, math.log1p(settings.minimum_effect)
     if mean >= goal:
         distance = mean if n >= settings.windows_needed else 0.0
     else:
         distance = (goal if n >= WINDOWS_TO_RETIRE else CLEARLY_SLOWER) - mean
     if distance <= 0:
         return False
+    noise = 4 * (squares - total * total / n)
+    if distance * distance * n * n <= noise:
+        return False
     spare = distance - fixed_part(comparison, frozen, state.corrections)
-    return spare > 0 and spare * spare * n * n > 4 * whole.deviations
+    return spare > 0 and spare * spare * n * n > noise
 
 
 def _check_disaster(case: Case) -> Verdict | None:

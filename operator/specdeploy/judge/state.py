@@ -22,6 +22,7 @@ LARGEST_PRIOR_PHI = 0.95
 LARGEST_WEIGHT = 0.9
 DISASTER_SD = 0.20
 POD_FREEDOM = 8
+NO_GUARDS = Guards()
 
 
 class Unreached(NamedTuple):
@@ -37,7 +38,7 @@ class Watch(NamedTuple):
     reach, and how alike the arms' load is. `trial_pods` and `baseline_pods` tell pods of one arm apart."""
 
     lane: Lane = Lane()
-    guards: Guards = Guards()
+    guards: Guards = NO_GUARDS
     unreached: Unreached = Unreached()
     baseline: Balance = Balance()
     serving: Balance = Balance()

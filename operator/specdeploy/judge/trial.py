@@ -20,11 +20,18 @@ from specdeploy.judge.guards import warnings as guards_warn
 from specdeploy.judge.guards import watch as watch_guards
 from specdeploy.judge.interval import Frozen
 from specdeploy.judge.settings import Settings
-from specdeploy.judge.state import REASONS, TrialState, Unreached, Watch
+from specdeploy.judge.state import NO_GUARDS, REASONS, TrialState, Unreached, Watch
 from specdeploy.judge.verdict import Summary, Verdict, multiple, summarise
-from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Reason, Window
+from specdeploy.judge.window import (
+    BASELINE,
+    LARGEST_INDEX,
+    SERVING,
+    TRIAL,
+    Reason,
+    Window,
+    tell_only_speed,
+)
 
-LARGEST_INDEX = 2**53
 UNREACHED_WINDOWS = 3
 ALL_REACHED = Unreached()
 
@@ -74,20 +81,24 @@ def window_ratio(window: Window, settings: Settings) -> float | None:
 
 def _watch(state: TrialState, reading: Reading, settings: Settings) -> Watch:
     """The part of the state that looks at every window with data, by all pods ready for a window."""
-    old, arms, pods = state.watch, reading.young, reading.young_pods
+    old = state.watch
+    _, _, arms, pods, traffic = reading
     trial, baseline, other = arms[TRIAL], arms[BASELINE], arms.get(SERVING)
     lane, balance, serving, surplus = old.lane, old.baseline, old.serving, old.surplus
-    if trial.pods and reading.traffic:
+    if trial.pods and traffic:
         if baseline.pods:
             balance = balance.add(trial, baseline)
             lane = _raise_lane(lane, trial, baseline, balance, state.frozen)
             surplus = surplus if trial.more is None else surplus.add(trial, baseline)
         if other is not None and other.pods:
             serving = serving.add(trial, other)
+    guards = old.guards
+    if guards is not NO_GUARDS or not tell_only_speed(pods[TRIAL]):
+        guards = watch_guards(guards, pods[TRIAL], pods[BASELINE], settings.limits)
     return Watch(
         lane,
-        watch_guards(old.guards, pods[TRIAL], pods[BASELINE], settings.limits),
-        _unreached(old.unreached, reading),
+        guards,
+        ALL_REACHED if reading.use is USED else _unreached(old.unreached, reading),
         balance,
         serving,
         surplus,
@@ -106,8 +117,6 @@ def _raise_lane(lane: Lane, trial: Arm, baseline: Arm, balance: Balance, frozen:
 
 def _unreached(before: Unreached, reading: Reading) -> Unreached:
     """An arm without ready pods is not counted: there is nothing that could be reached."""
-    if reading.use is USED:
-        return ALL_REACHED
     reached = [name for name, arm in reading.young.items() if arm.first_tokens > 0]
     counts = before._asdict()
     for name, arm in reading.young.items():
@@ -133,32 +142,31 @@ def _reason(state: TrialState, watch: Watch, reading: Reading) -> Reason | None:
 
 
 def _add_evidence(state: TrialState, watch: Watch, window: Window, reading: Reading) -> TrialState:
-    arms, frozen, index = reading.warm, state.frozen, window.index
-    trial, baseline = arms[TRIAL], arms[BASELINE]
+    frozen, seconds, _, seen, skipped, _, low, high, _, comparison, serving = state
+    arms, index = reading.warm, window.index
+    baseline = arms[BASELINE]
     batch = math.exp(baseline.log_batch)
-    used = state.baseline.whole.n > 0
+    first = comparison.whole.n == 0
     return TrialState(
         frozen,
-        state.measured_seconds + window.seconds,
+        seconds + window.seconds,
         index,
-        state.seen + 1,
-        state.skipped,
+        seen + 1,
+        skipped,
         -1,
-        min(batch, state.batch_low) if used else batch,
-        max(batch, state.batch_high) if used else batch,
+        batch if first or batch < low else low,
+        batch if first or batch > high else high,
         watch,
-        state.baseline.add(index, compare_at(batch, trial, baseline, frozen), batch),
-        _compare_serving(state.serving, reading, frozen, index, batch),
+        comparison.add(index, compare_at(batch, arms[TRIAL], baseline, frozen), batch),
+        _compare_serving(serving, reading, frozen, index, batch) if SERVING in arms else serving,
     )
 
 
 def _compare_serving(
     comparison: Comparison, reading: Reading, frozen: Frozen, index: int, batch: float
 ) -> Comparison:
-    serving = reading.warm.get(SERVING)
-    if serving is None:
-        return comparison
-    return comparison.add(index, compare_at(batch, reading.warm[TRIAL], serving, frozen), batch)
+    arms = reading.warm
+    return comparison.add(index, compare_at(batch, arms[TRIAL], arms[SERVING], frozen), batch)
 
 
 def _skip(state: TrialState, index: int, watch: Watch, reason: Reason) -> TrialState:

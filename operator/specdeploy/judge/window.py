@@ -7,7 +7,7 @@ replayed file) builds these values; nothing here has been checked for sense yet,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -15,6 +15,9 @@ from typing import NamedTuple
 BASELINE = "baseline"
 TRIAL = "trial"
 SERVING = "serving"
+
+LARGEST_INDEX = 2**53
+"""Of windows: below it a float64 holds every whole number."""
 
 
 class Reason(StrEnum):
@@ -105,6 +108,17 @@ class PodWindow(NamedTuple):
         """Mean number of requests decoding at once in each engine (B); None for a window without length."""
         span = self.seconds * self.engines
         return self.itl_seconds / span if span > 0 else None
+
+
+_ONLY_SPEED = PodWindow("", 0.0, 0.0, 0.0, 0.0)[5:]
+
+
+def tell_only_speed(pods: Sequence[PodWindow]) -> bool:
+    """Do the pods tell nothing beside what speed is made of, as in most recorded files?"""
+    for pod in pods:  # noqa: SIM110 - asked a million times in a replay
+        if pod[5:] != _ONLY_SPEED:
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
