@@ -46,7 +46,7 @@ from specdeploy.judge.noise import bounded
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Cause
-from specdeploy.judge.window import BASELINE, SERVING, TRIAL, PodWindow, Window
+from specdeploy.judge.window import BASELINE, LARGEST_INDEX, SERVING, TRIAL, PodWindow, Window
 
 __all__ = [
     "Alarm",
@@ -68,7 +68,6 @@ __all__ = [
     "windows_to_see",
 ]
 
-LARGEST_INDEX = 2**53
 RECHECK_SECONDS = 86400.0
 RUN_CHECKS = 20
 HOUR_WINDOWS = 60

@@ -118,9 +118,9 @@ class GuardState(NamedTuple):
 
     `load` is the running mean log ratio of decode tokens per pod-second over the `raw` windows whose speed
     was not moved to equal load; `inverse_pods` 1/m + 1/m' of the newest comparison's pods; `hour` and
-    `newest` the running mean log ratio over about 60 and 10 windows. `proven` has the windows behind the proof in each
-    of BANDS, the trial's included, without the surplus; `rising` has those since the evidence against the
-    drafter began to rise. `guards` are those beside speed. `seen` and `compared` count windows.
+    `newest` the running mean log ratio over about 60 and 10 windows. `proven` has the windows behind the
+    proof in each of BANDS, the trial's included, without the surplus; `rising` has those since the evidence
+    against the drafter began to rise. `guards` are those beside speed. `seen` and `compared` count windows.
     """
 
     terms: Terms

@@ -22,17 +22,16 @@ from specdeploy.judge.assess import (
 from specdeploy.judge.codec import MalformedState, pack_tuple, unpack_tuple
 from specdeploy.judge.demand import DECAY, Demand, fit, likely, slope_of
 from specdeploy.judge.learned import BANDS, Learned, band_of
-from specdeploy.judge.offsets import Offsets, posterior
+from specdeploy.judge.offsets import Offsets, known_pods
 from specdeploy.judge.settings import Settings
-from specdeploy.judge.window import BASELINE, PodWindow, Window
+from specdeploy.judge.state import LARGEST_WEIGHT
+from specdeploy.judge.window import BASELINE, LARGEST_INDEX, PodWindow, Window
 
 VERSION = 2
-LARGEST_INDEX = 2**53
 LARGEST_SUM = 1e12
 WINDOWS_FOR_A_WEIGHT = 60
 WINDOWS_FOR_NOISE = 10
 WINDOWS_TO_BELIEVE = 5
-LARGEST_WEIGHT = 0.9
 RANGE_WINDOWS = 1440
 DAY_SECONDS = 86400.0
 LARGEST_LOG_ENGINE = math.log(1e5)
@@ -112,7 +111,7 @@ def learn(history: History, settings: Settings) -> Learned:
     line = fit(history.demand, residence / settings.window_seconds)
     weighed = line.known and history.windows >= WINDOWS_FOR_A_WEIGHT
     noisy = history.windows >= WINDOWS_FOR_NOISE
-    pod_sd, pod_freedom = posterior(history.offsets, settings.pod_sd)
+    pod_sd, pod_freedom = known_pods(history.offsets, settings.pod_sd)
     ranges = [each for each in (history.recent, history.earlier) if each.windows]
     total = math.fsum(history.bands)
     return Learned(

@@ -83,7 +83,7 @@ class Offsets(NamedTuple):
         )
 
 
-def posterior(offsets: Offsets, prior_sd: float) -> tuple[float, int]:
+def known_pods(offsets: Offsets, prior_sd: float) -> tuple[float, int]:
     """The sd of pod offsets (log units) and its degrees of freedom: `prior_sd` behind 8 of them, and what
     the pods followed for 30 windows add. At least 0.5 % once there are such pods."""
     known = [pod for pod in offsets.pods if pod.key and pod.windows >= FEWEST_WINDOWS]
