@@ -18,6 +18,7 @@ from specdeploy.api.status import (
     EngineStatus,
     Recheck,
     Request,
+    Rollback,
     Serving,
     Status,
     TrialStatus,
@@ -198,7 +199,7 @@ def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
     serving = Serving(
         name="d" * 20, revision="0" * 12, template="0" * 12, since=instant(NOW), speedup="1.000",
         lower="1.000", upper="1.000", summary="1.87x [1.79,1.95]", finding="f" * 200,
-        compared_time=instant(NOW), guard=GUARD,
+        compared_time=instant(NOW), guard=GUARD, pod_seconds=10**6, rollback_seconds=10**8,
     )  # fmt: skip
     arm = BaselineStatus(
         revision="0" * 12, template="0" * 12, since=instant(NOW), trials=99, retention="Trials",
@@ -221,6 +222,9 @@ def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
         engine=EngineStatus(image="registry/" + "i" * 120, remade=10**9),
         serving=serving,
         baseline=arm,
+        rollback=Rollback(
+            drafter="d" * 20, template="0" * 12, pods=250, start_time=instant(NOW), seconds=10**8
+        ),
         capacity=Capacity(desired=1000, ready=1000, borrowed=100, lost=100, summary="1000/1000"),
         trial=TrialStatus(
             drafter="d" * 20, revision="0" * 12, template="0" * 12, attempt=100, state=TrialState.MEASURING,

@@ -14,7 +14,7 @@ from specdeploy.rollout.verdicts import INVALID_DRAFTER
 LARGEST = 16 * 1024
 # Room for what the API server may write differently.
 _BUDGET = LARGEST - 256
-_SHORT = 80
+_SHORT = 64
 
 
 def size(status: Status) -> int:
