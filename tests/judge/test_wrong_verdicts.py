@@ -1,6 +1,8 @@
 """Wrong verdicts that other judges gave in public, and what this one says to the same.
 
-Each test names what it guards against: the public report, and the scenario's number (PD-..).
+Each test names what it guards against: the public report, and the scenario's number (PD-..). Two are not the
+judge's: PD-07 (a load generator that succeeds though the server answers 500: no exit code is read here, 5xx is
+a guard) and PD-95 (outputs that differ: they are not compared).
 """
 
 import math
@@ -11,6 +13,7 @@ import pytest
 
 from specdeploy.judge import (
     BASELINE,
+    SERVING,
     TRIAL,
     Learned,
     Outcome,
@@ -26,6 +29,7 @@ from specdeploy.judge import (
     summary,
     unpack,
 )
+from specdeploy.judge.guard import drifted, guard, start_guard
 from tests.judge.streams import Stream
 from tests.judge.windows import SECONDS, judge, noisy_windows, pod, window
 
@@ -54,11 +58,17 @@ def outcome(verdict: Verdict | None) -> Outcome | None:
     ],
     ids=["spread-explodes", "7-of-10-are-100x-slower", "fast-and-slow-in-turn"],
 )
-def test_fifteen_points_are_not_passed_because_ranks_look_alike(trial: list[float]) -> None:
+def test_points_are_not_passed_because_ranks_look_alike(trial: list[float]) -> None:
     """Kayenta 780, spinnaker 6278 (PD-08): a spread that explodes, or 7 of 10 points a hundred times worse,
-    passed a rank test."""
-    _, verdict, _ = judge(speeds(trial, [50.0] * len(trial)), CALM)
-    assert outcome(verdict) in (None, Outcome.DISASTER)
+    passed a rank test. Nor are four times as many passed, by the deadline at the latest."""
+    for points in (trial, trial * 4):
+        state, verdict, _ = judge(speeds(points, [50.0] * len(points)), CALM)
+        assert outcome(verdict or expire(state, CALM)) in (
+            Outcome.DISASTER,
+            Outcome.SLOWER,
+            Outcome.NOT_WORTH_IT,
+            Outcome.INCONCLUSIVE,
+        )
 
 
 def test_the_effect_that_is_shown_is_the_one_that_decides() -> None:
@@ -89,7 +99,8 @@ def test_the_effect_that_is_shown_is_the_one_that_decides() -> None:
 )
 def test_no_evidence_is_neither_good_nor_bad(arms: dict[str, tuple[PodWindow, ...]], reason: Reason) -> None:
     """Flagger 1035, 1689 and 1501, Argo 1905, 180 and 1466, suna 3403: no traffic, or no data, was a strike
-    and rolled back; with a hand-written minimum it passed instead."""
+    and rolled back; with a hand-written minimum it passed instead. Argo 1107 (PD-22): a quotient of rates
+    over nothing needed tricks in the query, or never ended."""
     state, verdict, _ = judge(Window(index, 600.0, arms) for index in range(500))
     assert verdict is None
     assert summary(state).last_skipped is reason
@@ -157,7 +168,7 @@ def test_looking_after_every_window_makes_no_winners() -> None:
             Stream(1.0, windows=400).trial(rng), Settings(pod_sd=0.0, deadline_seconds=24000.0)
         )
         promoted += outcome(verdict) is Outcome.PROMOTED
-    assert promoted <= 6
+    assert promoted <= 2
 
 
 def test_acceptance_that_looks_fine_does_not_promote_a_loser() -> None:
@@ -203,8 +214,8 @@ def test_a_promotion_names_the_batch_that_it_has_not_seen() -> None:
 
 
 def test_a_stopped_trial_has_not_passed() -> None:
-    """Argo 1329, 228, 2158 and 4479 (PD-13), 1360 (PD-15): what was stopped, or had never run, counted as
-    passed."""
+    """Argo 1329, 228, 2158 and 4479 (PD-13), 943 (PD-14), 1360 (PD-15): what was stopped, was still being
+    judged or had never run, counted as passed."""
     state, verdict, _ = judge(noisy_windows(random.Random(8), 1.3, 29), CALM)
     assert verdict is None
     assert expire(state, CALM).outcome is Outcome.INCONCLUSIVE
@@ -269,3 +280,21 @@ def test_below_one_and_a_half_times_a_first_promotion_waits_for_the_baseline_to_
         steady = (window(index, ratio * math.exp(0.02 * math.sin(index))) for index in range(90))
         _, verdict, looked = judge(steady, CALM, Learned())
         assert (outcome(verdict), looked) == (Outcome.PROMOTED, windows)
+
+
+def test_an_acceptance_that_slides_is_seen_while_no_baseline_runs() -> None:
+    """vLLM 41838 (PD-90): the accepted length fell over hours, and only a restart cured it."""
+    rng = random.Random(12)
+
+    def serving(share: float) -> PodWindow:
+        return pod(65, draft_tokens=20000.0, accepted_tokens=20000 * (share + rng.gauss(0, 0.01)))
+
+    trial, _, _ = judge(noisy_windows(rng, 1.3, 40), CALM)
+    state = start_guard(trial, CALM)
+    for index in range(100, 500):
+        sliding = max(0, index - 380) * 0.0005
+        arms = {SERVING: (serving(0.6 - sliding),), **({BASELINE: (pod(50),)} if index < 360 else {})}
+        state, alarm = guard(state, Window(index, SECONDS, arms), CALM)
+        assert alarm is None
+        assert index >= 380 or drifted(state) is None
+    assert "acceptance" in str(drifted(state))
