@@ -19,7 +19,7 @@ from specdeploy.judge import (
 )
 from specdeploy.judge.arm import measure_arm
 from specdeploy.judge.balance import Balance
-from specdeploy.judge.pods import Spread, posterior
+from specdeploy.judge.pods import Spread, with_pods_of
 from specdeploy.judge.surplus import Surplus
 from tests.judge.windows import SECONDS, judge, pod, window
 
@@ -156,10 +156,10 @@ def spread(rng: random.Random, offsets: list[float], count: int) -> Spread:
 @pytest.mark.parametrize(("offset", "low", "high"), [(0.0, 0.005, 0.0105), (0.05, 0.02, 0.05)])
 def test_an_arm_of_several_pods_teaches_what_pods_differ_by(offset: float, low: float, high: float) -> None:
     arm = spread(random.Random(1), [-offset, 0.0, offset], 120)
-    sd, freedom = posterior(0.01, 8, [arm, Spread()], 0.54)
+    sd, freedom = with_pods_of([arm, Spread()], 0.01, 8, 0.54)
     assert (low <= sd <= high, freedom) == (True, 10)
-    assert posterior(0.0, 8, [arm], 0.54) == (0.0, 8)
-    assert posterior(0.01, 8, [spread(random.Random(1), [-0.1, 0.1], 29)], 0.54) == (0.01, 8)
+    assert with_pods_of([arm], 0.0, 8, 0.54) == (0.0, 8)
+    assert with_pods_of([spread(random.Random(1), [-0.1, 0.1], 29)], 0.01, 8, 0.54) == (0.01, 8)
 
 
 def test_the_pods_that_history_knows_do_not_count_twice() -> None:

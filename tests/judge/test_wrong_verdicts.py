@@ -1,8 +1,8 @@
 """Wrong verdicts that other judges gave in public, and what this one says to the same.
 
 Each test names what it guards against: the public report, and the scenario's number (PD-..). Two are not the
-judge's: PD-07 (a load generator that succeeds though the server answers 500: no exit code is read here, 5xx is
-a guard) and PD-95 (outputs that differ: they are not compared).
+judge's: PD-07 (a load generator that succeeds though the server answers 500: no exit code is read here, and
+5xx is a guard) and PD-95 (outputs that differ: they are not compared).
 """
 
 import math

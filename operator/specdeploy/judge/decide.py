@@ -26,6 +26,7 @@ from specdeploy.judge.sensitivity import WINDOWS_TO_LOOK_AGAIN, sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Cause, Outcome, Verdict, multiple, summarise
+from specdeploy.judge.words import percent
 
 CLEARLY_SLOWER = math.log(0.9)
 CLEARLY_FASTER = math.log(1.5)
@@ -134,7 +135,7 @@ def _check_retired(case: Case) -> Verdict | None:
         return None
     if known.upper(state.frozen.alpha) < 0:
         return _verdict(case, Outcome.SLOWER, Cause.SLOWER_THAN_BASELINE, sentences.slower(state))
-    why = f"it cannot be worth {sentences.percent(case.settings.minimum_effect)}"
+    why = f"it cannot be worth {percent(case.settings.minimum_effect)}"
     return _verdict(case, Outcome.NOT_WORTH_IT, Cause.BELOW_EFFECT, sentences.not_worth_it(state, why))
 
 
@@ -178,7 +179,7 @@ def _check_serving(case: Case) -> Verdict | None:
             return _verdict(case, Outcome.RUNNER_UP, Cause.SLOWER_THAN_SERVING_IN_BAND, message)
         if _cannot_reach(case, case.goal, state.serving, case.serving):
             message = sentences.runner_up(
-                state, f"not worth {sentences.percent(case.settings.minimum_effect)} over what serves"
+                state, f"not worth {percent(case.settings.minimum_effect)} over what serves"
             )
             return _verdict(case, Outcome.RUNNER_UP, Cause.BELOW_EFFECT_AGAINST_SERVING, message)
     elif loses and case.baseline.mean < case.goal:

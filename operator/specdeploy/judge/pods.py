@@ -77,7 +77,9 @@ class Spread(NamedTuple):
         return between / self.n - (pods - 1) * noise / (self.n * independent), pods - 1
 
 
-def posterior(pod_sd: float, freedom: int, arms: Sequence[Spread], independent: float) -> tuple[float, int]:
+def with_pods_of(
+    arms: Sequence[Spread], pod_sd: float, freedom: int, independent: float
+) -> tuple[float, int]:
     """The pod sd (log units, at least 0.5 %) and its degrees of freedom after what the arms have shown."""
     found = [arm.learned(independent) for arm in arms]
     more = sum(degrees for _, degrees in found)

@@ -11,6 +11,7 @@ from specdeploy.judge.sensitivity import sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Ratio, Summary, multiple, summarise
+from specdeploy.judge.words import percent, times
 
 
 def promoted(state: TrialState, settings: Settings) -> str:
@@ -39,10 +40,10 @@ def slower_in_band(state: TrialState, band: str) -> str:
 
 
 def disaster(state: TrialState) -> str:
-    times = _times(multiple(state.watch.lane.mean))
+    ratio = times(multiple(state.watch.lane.mean))
     evidence = f" (evidence at batch {_batch(summarise(state))})" if state.used else ""
     return (
-        f"{times} the baseline's decode speed over the last {state.watch.lane.windows} windows: "
+        f"{ratio} the baseline's decode speed over the last {state.watch.lane.windows} windows: "
         f"far slower, rolled back{evidence}"
     )
 
@@ -91,10 +92,6 @@ def _unproven(summary: Summary) -> str:
     )
 
 
-def percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g}%"
-
-
 def _measured(summary: Summary) -> str:
     against_baseline = Ratio(summary.ratio, summary.lower, summary.upper)
     parts = f"{_with_interval(against_baseline)} the baseline's decode speed"
@@ -113,12 +110,8 @@ def _batch(summary: Summary) -> str:
 
 def _with_interval(ratio: Ratio) -> str:
     if ratio.lower is None or ratio.upper is None:
-        return _times(ratio.ratio)
-    return f"{_times(ratio.ratio)} [{ratio.lower:.3f}, {ratio.upper:.3f}]"
-
-
-def _times(ratio: float | None) -> str:
-    return "an unknown multiple of" if ratio is None else f"{ratio:.3f}x"
+        return times(ratio.ratio)
+    return f"{times(ratio.ratio)} [{ratio.lower:.3f}, {ratio.upper:.3f}]"
 
 
 def _skipped(summary: Summary) -> str:

@@ -11,14 +11,14 @@ from specdeploy.judge.disaster import Lane
 from specdeploy.judge.guards import Guards
 from specdeploy.judge.interval import Corrections, Frozen
 from specdeploy.judge.learned import Learned
-from specdeploy.judge.pods import LARGEST_POD_SD, Spread, posterior
+from specdeploy.judge.noise import LARGEST_PHI
+from specdeploy.judge.pods import LARGEST_POD_SD, Spread, with_pods_of
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.surplus import Surplus
 from specdeploy.judge.window import Reason
 
 REASONS = tuple(Reason)
 PRIOR_PHI = 0.3
-LARGEST_PRIOR_PHI = 0.95
 LARGEST_WEIGHT = 0.9
 DISASTER_SD = 0.20
 POD_FREEDOM = 8
@@ -82,7 +82,7 @@ class TrialState(NamedTuple):
             # History has learned from the very pods of the baseline: nobody counts twice.
             learned = freedom > POD_FREEDOM
             arms = (watch.trial_pods,) if learned else (watch.trial_pods, watch.baseline_pods)
-            pod_sd, freedom = posterior(pod_sd, freedom, arms, independent)
+            pod_sd, freedom = with_pods_of(arms, pod_sd, freedom, independent)
         return Corrections(watch.surplus.log_share, pod_sd, freedom)
 
 
@@ -112,7 +112,7 @@ def start(settings: Settings, learned: Learned = Learned()) -> TrialState:  # no
             promotion_alpha=alpha * 6 / (math.pi * settings.attempt) ** 2,
             pod_sd=pod_sd,
             pod_freedom=freedom,
-            phi=min(LARGEST_PRIOR_PHI, max(PRIOR_PHI, phi)),
+            phi=min(LARGEST_PHI, max(PRIOR_PHI, phi)),
             disaster_sd=max(DISASTER_SD, _window_sd(learned)),
             weight=min(LARGEST_WEIGHT, max(0.0, learned.weight)) if learned.weighed else 0.0,
             learned=learned,
@@ -135,5 +135,5 @@ def _known_pods(settings: Settings, learned: Learned) -> tuple[float, int]:
 
 def _window_sd(learned: Learned) -> float:
     """The sd of one window's log ratio of two arms, raised by how alike neighbouring windows are."""
-    phi = min(LARGEST_PRIOR_PHI, max(0.0, learned.phi))
+    phi = min(LARGEST_PHI, max(0.0, learned.phi))
     return math.sqrt(2 * (1 + phi) / (1 - phi)) * learned.sd
