@@ -22,6 +22,7 @@ LOSERS = {"sim": "heavy-eagle3", "vllm": "random-eagle3"}
 WINNERS = {"sim": "dflash", "vllm": "ngram"}
 MOST_WINDOWS = 3  # a disaster must be off traffic by then
 PICTURE = Path("demo-out/trials.svg")
+SCENARIO = "loses-at-peak"
 _SPECDEPLOY = f"{os.path.relpath(sys.executable)} -m specdeploy"
 
 
@@ -128,7 +129,7 @@ def _look_further(place: Place, engine: str) -> None:
         (f"kubectl logs -n {OPERATOR_NAMESPACE} deploy/{install.RELEASE}", ""),
         (f"{_SPECDEPLOY} explain {NAME} -n {NAMESPACE}", "why it is as it is, with the numbers"),
         (f"{_SPECDEPLOY} plot {NAME} -n {NAMESPACE} -o trials.svg", "its trials as a picture"),
-        (f"{_SPECDEPLOY} simulate loses-at-peak", "a rollout of days, in seconds"),
+        (f"{_SPECDEPLOY} simulate {SCENARIO}", "a rollout of days, in seconds"),
         (f"{_SPECDEPLOY} replay windows.jsonl", "judges windows that were recorded"),
     ):
         say(f"    {command:<78}  # {what}" if what else f"    {command}")

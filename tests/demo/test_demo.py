@@ -7,11 +7,12 @@ from string import Template
 import pytest
 import yaml
 
-from demo.__main__ import LOADS, LOSERS, WINNERS, windows_until_verdict
+from demo.__main__ import LOADS, LOSERS, SCENARIO, WINNERS, windows_until_verdict
 from demo.install import VLLM_ARGS
-from demo.watch import line_of
+from demo.watch import line_of, protection
 from specdeploy.api.findings import read_spec
 from specdeploy.engine.checks import check_drafters, check_spec
+from specdeploy.simulation.reading import shipped
 
 DEMO = Path(__file__).parents[2] / "demo"
 VALUES = {
@@ -50,3 +51,13 @@ def test_windows_are_counted_from_the_beginning_of_measurement_to_the_verdict() 
     verdict = {"firstWindowTime": "2026-01-01T00:00:00Z", "time": "2026-01-01T00:00:12Z"}
     assert windows_until_verdict(verdict, spec) == pytest.approx(2.4)
     assert windows_until_verdict({"time": "2026-01-01T00:00:12Z"}, spec) == 0.0
+
+
+def test_what_serves_is_protected_as_its_condition_says() -> None:
+    condition = {"type": "Protected", "status": "True", "reason": "Holdback"}
+    assert protection({"conditions": [{"type": "Ready"}, condition]}) == condition
+    assert protection({}) == {}
+
+
+def test_the_scenario_that_people_are_pointed_to_is_shipped() -> None:
+    assert SCENARIO in shipped()
