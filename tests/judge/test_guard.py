@@ -225,7 +225,7 @@ def test_harm_half_proven_in_the_trial_goes_on_being_proven() -> None:
 def test_rechecks_that_come_sooner_may_be_brought_forward_sooner() -> None:
     trial = start(SETTINGS)
     assert start_guard(trial, SETTINGS).terms.run_windows == 28_800
-    assert start_guard(trial, SETTINGS, recheck_seconds=3600.0).terms.run_windows == 1200
+    assert start_guard(trial, replace(SETTINGS, recheck_seconds=3600.0)).terms.run_windows == 1200
 
 
 def test_a_guard_without_a_trials_evidence_starts_carefully() -> None:

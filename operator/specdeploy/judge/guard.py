@@ -68,20 +68,16 @@ __all__ = [
     "windows_to_see",
 ]
 
-RECHECK_SECONDS = 86400.0
 RUN_CHECKS = 20
 HOUR_WINDOWS = 60
 RISING = 10 / ALARM
 
 
-def start_guard(
-    trial: TrialState, settings: Settings, *, recheck_seconds: float = RECHECK_SECONDS
-) -> GuardState:
+def start_guard(trial: TrialState, settings: Settings) -> GuardState:
     """The guard of what a trial has proven: its weight, pods, noise, bands and guards beside speed are the
     trial's.
 
-    Re-checks come every `recheck_seconds` (above 0): drift should bring one forward for nothing no more than
-    once in twenty of these.
+    Drift should bring a re-check forward for nothing no more than once in twenty of them.
     """
     frozen, found = trial.frozen, trial.corrections
     terms = Terms(
@@ -96,7 +92,7 @@ def start_guard(
         untold=untold(trial.baseline, found.pod_sd, frozen.phi),
         batch_low=frozen.learned.batch_low,
         batch_high=frozen.learned.batch_high,
-        run_windows=RUN_CHECKS * recheck_seconds / settings.window_seconds,
+        run_windows=RUN_CHECKS * settings.recheck_seconds / settings.window_seconds,
     )
     # Harm half proven goes on being proven; a window without pods parts the guard's first from the trial's.
     return begin(trial.baseline, terms, watch(trial.watch.guards, (), (), settings.limits))

@@ -18,7 +18,8 @@ class Settings:
     `minimum_effect` and `pod_sd` are fractions (0.03 is 3 %). `attempt` is k: this is the k-th trial of this
     model and image, which a promotion pays for. `deadline_seconds` is measured time: the seconds of windows
     that were evidence. `warmup_seconds` None means max(5 windows, 300 s). Confidence, attempt and pod sd are
-    frozen when the trial starts. `limits` are those of the guards beside speed.
+    frozen when the trial starts. `limits` are those of the guards beside speed. `recheck_seconds`: how often
+    what serves is compared anew once no baseline runs beside it.
     """
 
     window_seconds: float = 60.0
@@ -30,6 +31,7 @@ class Settings:
     attempt: int = 1
     compare_serving: bool = False
     limits: Limits = field(default_factory=Limits)
+    recheck_seconds: float = 86400.0
 
     def __post_init__(self) -> None:
         checks = {
@@ -40,6 +42,7 @@ class Settings:
             "warmup_seconds": self.warmup_seconds is None or 0 <= self.warmup_seconds < math.inf,
             "pod_sd": 0 <= self.pod_sd <= 1,
             "attempt": 1 <= self.attempt <= 10**6,
+            "recheck_seconds": 0 < self.recheck_seconds < math.inf,
         }
         for name, holds in checks.items():
             if not holds:

@@ -75,6 +75,7 @@ def settings_of(scene: Scene, status: Status, spec: Spec) -> Settings:
         attempt=trials + 1,
         compare_serving=compares_serving(scene, status),
         limits=limits_of(spec.guards, float(spec.trial.warmup)),
+        recheck_seconds=float(spec.baseline.recheck_seconds),
     )
 
 

@@ -5,7 +5,7 @@ from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
-from specdeploy.judge import ADVICE, Reason, sensitivity_now, summary
+from specdeploy.judge import ADVICE, Reason, sensitivity_now, summary, warnings
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.conditions import lost_pods, obstacle
 from specdeploy.rollout.evidence import load, settings_of
@@ -17,6 +17,7 @@ from specdeploy.rollout.way_back import about, lasting, pace, with_time_shown
 _LONGEST = 1000
 _QUIET_WINDOWS = 3
 _LARGEST_DETECTABLE = 100.0
+_WARNED_FROM = 5
 
 
 def describe(scene: Scene, status: Status) -> Status:
@@ -162,7 +163,9 @@ def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> 
         return f"{text}; paused: if proven it is promoted when the pause ends."
     text += f"; promoted from window {needed} on if proven, undecided after {lasting(left)} more of evidence"
     text += f" ({_detectable(scene, status, spec, trial)})."
-    return text if trial.reason else text + _last_window(scene, status, spec, trial)
+    if trial.reason:
+        return text
+    return text + _last_window(scene, status, spec, trial) + _warned(scene, status, spec, trial)
 
 
 def _detectable(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
@@ -172,6 +175,15 @@ def _detectable(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) ->
     if found.ratio > _LARGEST_DETECTABLE:
         return "too few windows are left to promote anything"
     return f"{found.ratio:.2f}x or more is found by then"
+
+
+def _warned(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
+    """What the guards beside speed have to say without a veto; some need windows of evidence for it."""
+    if trial.windows < _WARNED_FROM:
+        return ""
+    settings = settings_of(scene, status, spec)
+    told = warnings(load(status, trial, settings)[0], settings)
+    return "".join(f" Warning: {text}." for text in told)
 
 
 def quiet_from(trial: TrialStatus, spec: Spec) -> float:
