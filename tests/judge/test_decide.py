@@ -23,7 +23,7 @@ from specdeploy.judge import (
     unpack,
 )
 from specdeploy.judge.comparison import Comparison
-from specdeploy.judge.decide import CHECKS, case_of, decide
+from specdeploy.judge.decide import CHECKS, case_of, decide, missing
 from specdeploy.judge.noise import Sums
 from tests.judge.windows import SPEED, judge, noisy_windows, pod, window
 
@@ -267,7 +267,7 @@ def test_a_deadline_under_a_mismatch_promotes_nothing() -> None:
     expired = expire(state, settings)
     assert expired.outcome is Outcome.INCONCLUSIVE
     assert "LoadMismatch" in expired.message
-    assert "the arms do not carry the same load" in expired.message
+    assert "it lacks arms that carry the same load" in expired.message
 
 
 @pytest.mark.parametrize("pod_sd", [0.0, 0.01])
@@ -285,3 +285,21 @@ def test_a_window_that_is_spared_the_interval_would_not_have_decided(
         assert verdict == next((found for check in CHECKS if (found := check(case)) is not None), None)
         if verdict is not None:
             break
+
+
+@pytest.mark.parametrize(
+    ("ratio", "windows", "words"),
+    [
+        (1.3, 12, "18 more windows"),
+        (1.3, 40, "more windows of the baseline, as it is below 1.5x"),
+        (1.01, 70, "a mean of 3% above 1"),
+        (2.0, 29, "1 more window"),
+    ],
+)
+def test_what_a_promotion_still_lacks_is_told(ratio: float, windows: int, words: str) -> None:
+    """Guards against a trial that stands at 40/30 windows and does not say what it waits for."""
+    state, settings = start(Settings(pod_sd=0.0, deadline_seconds=1e6)), Settings(pod_sd=0.0)
+    for index in range(windows):
+        arms = {BASELINE: (pod(),), TRIAL: (pod(SPEED * ratio),)}
+        state, _ = observe(state, Window(index, 60.0, arms), settings)
+    assert words in missing(state, settings)

@@ -22,7 +22,8 @@ def end(lines: Iterable[bytes]) -> tuple[Outcome, str]:
         (
             [line("t", window) for window in range(20)],
             Outcome.INCONCLUSIVE,
-            "nothing is decided by the end of the recording (20 of 240 windows of evidence), not promoted",
+            "nothing is decided by the end of the recording (20 of 240 windows of evidence), not promoted: "
+            "it lacks 10 more windows",
         ),
         (
             [line("t", window, 1.6, serving=1.57) for window in range(40)],

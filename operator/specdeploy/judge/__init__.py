@@ -7,6 +7,7 @@ expire() the trial when its time is up. No clock, no I/O; the state has a fixed 
 
 from specdeploy.judge.assess import ADVICE, Use, WindowUse, assess
 from specdeploy.judge.codec import MalformedState, UnknownVersion, pack, pack_tuple, unpack, unpack_tuple
+from specdeploy.judge.decide import missing
 from specdeploy.judge.learned import BANDS, Learned, band_of
 from specdeploy.judge.sensitivity import Sensitivity, sensitivity, sensitivity_now
 from specdeploy.judge.settings import Settings
@@ -42,6 +43,7 @@ __all__ = [
     "band_of",
     "expire",
     "forget_serving",
+    "missing",
     "observe",
     "pack",
     "pack_tuple",

@@ -22,6 +22,7 @@ from specdeploy.judge.interval import (
     fixed_part,
     losing_band,
 )
+from specdeploy.judge.proof import lacking
 from specdeploy.judge.sensitivity import WINDOWS_TO_LOOK_AGAIN, sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
@@ -29,8 +30,6 @@ from specdeploy.judge.verdict import Cause, Outcome, Verdict, multiple, summaris
 from specdeploy.judge.words import percent
 
 CLEARLY_SLOWER = math.log(0.9)
-CLEARLY_FASTER = math.log(1.5)
-WINDOWS_OF_BASELINE = 60
 WINDOWS_TO_RETIRE = 30
 
 
@@ -85,7 +84,7 @@ def decide_deadline(state: TrialState, settings: Settings) -> Verdict:
     if _loses_to_serving(case):
         message = sentences.not_worth_it(state, "slower than what serves")
         return _verdict(case, Outcome.NOT_WORTH_IT, Cause.SLOWER_THAN_SERVING, message)
-    message = sentences.inconclusive(state, _held_back(case))
+    message = sentences.inconclusive(state, _missing(case))
     return _verdict(case, Outcome.INCONCLUSIVE, Cause.DEADLINE, message)
 
 
@@ -231,27 +230,21 @@ def _proven(case: Case, comparison: Comparison, known: Estimate | None) -> bool:
 
 
 def _faster(case: Case, comparison: Comparison, known: Estimate | None) -> bool:
-    """Faster, at the k-th trial's share of the error, by an amount that is worth a promotion."""
-    return (
-        known is not None
-        and comparison.whole.n >= case.settings.windows_needed
-        and known.mean >= case.goal
-        and comparison.raw > 0
-        and known.lower(case.state.frozen.promotion_alpha) > 0
-        and not _held_back(case)
-    )
+    return not lacking(case.state, case.settings, comparison, known, case.baseline)
 
 
-def _held_back(case: Case) -> str:
-    """What keeps evidence from being proof; empty if nothing does."""
+def missing(state: TrialState, settings: Settings) -> str:
+    """What a promotion still lacks, as the object of a sentence; "" if nothing does."""
+    return _missing(case_of(state, settings))
+
+
+def _missing(case: Case) -> str:
     state = case.state
-    learned = state.frozen.learned
-    clear = case.baseline is not None and case.baseline.mean >= CLEARLY_FASTER
-    if not learned.weighed and not clear and learned.windows + state.used < WINDOWS_OF_BASELINE:
-        return f" (below 1.5x it takes {WINDOWS_OF_BASELINE} windows of the baseline)"
-    if state.watch.baseline.mismatch(state.frozen.phi) is not None:
-        return " (the arms do not carry the same load)"
-    return ""
+    found = lacking(state, case.settings, state.baseline, case.baseline, case.baseline)
+    if found or not case.settings.compare_serving:
+        return found
+    against = lacking(state, case.settings, state.serving, case.serving, case.baseline)
+    return f"{against}, against what serves" if against else ""
 
 
 def _cannot_reach(case: Case, goal: float, comparison: Comparison, known: Estimate) -> bool:

@@ -65,15 +65,16 @@ def too_noisy(state: TrialState, settings: Settings) -> str:
     )
 
 
-def inconclusive(state: TrialState, because: str = "") -> str:
-    """`because`: what held a promotion back, if anything did."""
+def inconclusive(state: TrialState, missing: str = "") -> str:
+    """`missing`: what a promotion lacked."""
     summary = summarise(state)
     if not state.used:
         return (
             f"no window was evidence by the deadline ({_skipped(summary)}), not promoted; {_advice(summary)}"
         )
+    lacked = f" (it lacks {missing})" if missing else ""
     return (
-        f"{_measured(summary)}: nothing is proven by the deadline{because}, not promoted; "
+        f"{_measured(summary)}: nothing is proven by the deadline{lacked}, not promoted; "
         f"pods of the same kind may differ by {_pods(state)}, so more pods can decide smaller effects"
     )
 

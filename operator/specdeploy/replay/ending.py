@@ -46,8 +46,10 @@ def never_began(verdict: Verdict, unpaired: Unpaired) -> Verdict:
     )
 
 
-def cut_short(verdict: Verdict, settings: Settings) -> Verdict:
+def cut_short(verdict: Verdict, settings: Settings, lacks: str) -> Verdict:
     """The end of a trial whose lines ended: the judge's verdict, without a deadline that has not come.
+
+    `lacks`: what a promotion would still need.
 
     What the judge has proven or found by then it says in its own words.
     """
@@ -61,7 +63,7 @@ def cut_short(verdict: Verdict, settings: Settings) -> Verdict:
     if verdict.reason != Cause.DEADLINE:
         return verdict
     if numbers.windows_used:
-        return replace(verdict, message=f"nothing is decided {by}, not promoted")
+        return replace(verdict, message=f"nothing is decided {by}, not promoted: it lacks {lacks}")
     most = max(numbers.skipped, key=lambda reason: numbers.skipped[reason])
     return replace(
         verdict, message=f"nothing is decided {by}, not promoted; most windows are {most}: {ADVICE[most]}"

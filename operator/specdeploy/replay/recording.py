@@ -18,6 +18,7 @@ from specdeploy.judge import (
     Verdict,
     Window,
     expire,
+    missing,
     observe,
     start,
 )
@@ -74,7 +75,7 @@ class Recording:
         """The verdict when there are no more lines, and the deadline has not come."""
         if self.state is None:
             return never_began(expire(self._begun(self.last + 1), self.settings), self.unpaired)
-        return cut_short(expire(self.state, self.settings), self.settings)
+        return cut_short(expire(self.state, self.settings), self.settings, missing(self.state, self.settings))
 
     def _wait(self, window: Window) -> None:
         self.last = window.index

@@ -5,7 +5,7 @@ from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
-from specdeploy.judge import ADVICE, Reason, sensitivity_now, summary, warnings
+from specdeploy.judge import ADVICE, Reason, missing, sensitivity_now, summary, warnings
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.conditions import lost_pods, obstacle
 from specdeploy.rollout.evidence import load, settings_of
@@ -150,7 +150,6 @@ def _advice(scene: Scene, status: Status) -> str:
 
 
 def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
-    needed = windows_needed(scene, status, spec)
     text = f"{trial.drafter} is measured: {trial.windows} windows of {spec.trial.window_seconds} s"
     if trial.ratio is not None and trial.lower is not None and trial.upper is not None:
         text += f", {float(trial.ratio):.2f}x [{float(trial.lower):.2f},{float(trial.upper):.2f}]"
@@ -161,11 +160,21 @@ def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> 
     left = max(0, spec.trial.deadline_seconds - trial.measured_seconds)
     if scene.paused:
         return f"{text}; paused: if proven it is promoted when the pause ends."
-    text += f"; promoted from window {needed} on if proven, undecided after {lasting(left)} more of evidence"
-    text += f" ({_detectable(scene, status, spec, trial)})."
+    text += _awaited(scene, status, spec, trial)
+    text += f", undecided after {lasting(left)} more of evidence ({_detectable(scene, status, spec, trial)})."
     if trial.reason:
         return text
     return text + _last_window(scene, status, spec, trial) + _warned(scene, status, spec, trial)
+
+
+def _awaited(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
+    """When it could be promoted at the earliest; later what it still lacks for that."""
+    needed = windows_needed(scene, status, spec)
+    if trial.windows < needed:
+        return f"; promoted from window {needed} on if proven"
+    settings = settings_of(scene, status, spec)
+    lacks = missing(load(status, trial, settings)[0], settings)
+    return f"; not promoted yet: it lacks {lacks}" if lacks else "; proven"
 
 
 def _detectable(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
