@@ -7,6 +7,8 @@ import pytest
 from rich.console import Console
 
 from specdeploy.cli.show import axis_labels, explanation, figure, interval_bar, listing
+from specdeploy.judge.guard import pack_guard
+from tests.judge.guarded import after, promoted, watched
 
 VERDICT = {
     "drafter": "dflash",
@@ -74,6 +76,24 @@ def test_an_explanation_has_the_sentence_every_verdict_and_its_interval() -> Non
     assert "dflash serves at 1.81x of the baseline." in text
     assert "1.81x [1.71, 1.92]" in text
     assert "dflash: 1.810x, promoted" in text
+
+
+def test_an_explanation_says_how_what_serves_stands_with_its_guard() -> None:
+    state, alarm, _ = watched(promoted(), after(1.3, 20))
+    assert alarm is None
+    serving = {**STATUS["serving"], "guard": pack_guard(state)}  # type: ignore[dict-item]
+    protected = {
+        "type": "Protected",
+        "status": "True",
+        "reason": "Holdback",
+        "message": "compared beside",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    conditions = [*STATUS["conditions"], protected]  # type: ignore[misc]
+    text = drawn(explanation(stored({**STATUS, "serving": serving, "conditions": conditions})))
+    assert "dflash is at 1.3" in text
+    assert "the baseline over the last hour compared; evidence that it is slower: 0" in text
+    assert "Protected True: compared beside" in text
 
 
 def test_a_malformed_status_is_shown_as_far_as_it_can_be_read() -> None:

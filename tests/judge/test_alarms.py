@@ -58,7 +58,7 @@ def test_a_disaster_says_what_was_measured() -> None:
     assert verdict.numbers.ratio == pytest.approx(0.44)
     assert verdict.message == (
         "0.440x the baseline's decode speed over the last 2 windows: "
-        "far slower, rolled back (evidence at batch 8.0 to 8.0)"
+        "far slower, rolled back (evidence at batch 8.0)"
     )
 
 

@@ -105,7 +105,7 @@ def test_a_promotion_tells_its_numbers() -> None:
     assert (numbers.windows_used, numbers.windows_seen, numbers.measured_seconds) == (30, 30, 1800.0)
     assert verdict.message == (
         f"1.200x [{numbers.lower:.3f}, {numbers.upper:.3f}] the baseline's decode speed over 30 windows "
-        "at batch 8.0 to 8.0: proven faster (the lower end is above 1), and its mean above the 3% asked for, "
+        "at batch 8.0: proven faster (the lower end is above 1), and its mean above the 3% asked for, "
         "promoted"
     )
 

@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from specdeploy.api.findings import read_status
-from specdeploy.api.reasons import Outcome
+from specdeploy.api.reasons import Condition, Outcome
 from specdeploy.api.status import Status, TrialStatus, Verdict
+from specdeploy.rollout.watch import standing
 
 # The axis of an interval: a quarter to four times the baseline, logarithmic.
 _LOW, _HIGH = 0.25, 4.0
@@ -53,7 +54,7 @@ def explanation(raw: dict[str, Any]) -> RenderableType:
     title = Text.assemble(
         (f"{meta['namespace']}/{meta['name']}", "bold"), f"  {spec.get('model', '')}  ", _pods(status)
     )
-    parts: list[RenderableType] = [title, Text(status.message or "nothing is known yet")]
+    parts: list[RenderableType] = [title, Text(status.message or "nothing is known yet"), *_guard(status)]
     rows = [*_trial_rows(status.trial), *(_verdict_row(v) for v in status.verdicts or [])]
     if rows:
         parts += [Text(), _intervals(rows)]
@@ -61,6 +62,20 @@ def explanation(raw: dict[str, Any]) -> RenderableType:
     if sentences:
         parts += [Text(), *(_sentence(v) for v in sentences)]
     return Group(*parts)
+
+
+def _guard(status: Status) -> list[RenderableType]:
+    """How what serves stands beside the baseline, and whether that is fresh."""
+    found = standing(status)
+    protected = status.condition(Condition.PROTECTED)
+    told = "" if protected is None else f"Protected {protected.status}: {protected.message}"
+    if found is None or found.hour is None or status.serving is None:
+        return [Text(told)] if told else []
+    figures = (
+        f"{status.serving.name} is at {found.hour:.2f}x the baseline over the last hour compared; "
+        f"evidence that it is slower: {found.evidence:.2g} of what takes it back"
+    )
+    return [Text(figures), *([Text(told)] if told else [])]
 
 
 Row = tuple[str, str, str | None, str | None, str | None, str]

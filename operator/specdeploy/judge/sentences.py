@@ -106,7 +106,8 @@ def _measured(summary: Summary) -> str:
 
 
 def _batch(summary: Summary) -> str:
-    return f"{summary.batch_low:.1f} to {summary.batch_high:.1f}"
+    low, high = f"{summary.batch_low:.1f}", f"{summary.batch_high:.1f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _with_interval(ratio: Ratio) -> str:
