@@ -92,7 +92,7 @@ def test_an_explanation_says_how_what_serves_stands_with_its_guard() -> None:
     conditions = [*STATUS["conditions"], protected]  # type: ignore[misc]
     text = drawn(explanation(stored({**STATUS, "serving": serving, "conditions": conditions})))
     assert "dflash is at 1.3" in text
-    assert "the baseline over the last hour compared; evidence that it is slower: 0" in text
+    assert "the baseline over the last hour compared; evidence that it is slower: 0." in text
     assert "Protected True: compared beside" in text
 
 

@@ -73,7 +73,7 @@ def _guard(status: Status) -> list[RenderableType]:
         return [Text(told)] if told else []
     figures = (
         f"{status.serving.name} is at {found.hour:.2f}x the baseline over the last hour compared; "
-        f"evidence that it is slower: {found.evidence:.2g} of what takes it back"
+        f"evidence that it is slower: {found.evidence:.1%} of what takes it back"
     )
     return [Text(figures), *([Text(told)] if told else [])]
 
