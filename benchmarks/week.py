@@ -1,8 +1,11 @@
 """`python -m benchmarks.week`: a week of a simulated fleet under different policies. About four minutes.
 
-All policies meet the same requests and the same luck. Speed is decode tokens per request-second, waiting
-included (specdeploy.simulation.fleet says why), over the week and in the worst hour, relative to a fleet
-without speculation.
+All policies meet the same requests and the same luck. Two figures, relative to a fleet without speculation:
+
+speed       decode tokens per request-second, waiting included (specdeploy.simulation.fleet says why): all
+            tokens over all request-seconds, so that slow hours, which hold requests long, weigh more
+throughput  the tokens that the fleet would have given with as many requests in flight as the fleet without
+            speculation had in each window: speed at equal concurrency, as published ratios are measured
 
 The rules of others get the same candidates at the same times, one pod for the one on trial, and pods that
 load, drain and are slow at first as long as the operator's; their fleets, too, move pod by pod. They hold no
@@ -51,6 +54,11 @@ class Lived:
 
     def tokens(self) -> float:
         return total(account for _, account in self.laps).tokens
+
+    def throughput(self, usual: "Lived") -> float:
+        """Tokens with the requests in flight that `usual` had in the same windows."""
+        pairs = zip(self.laps, usual.laps, strict=True)
+        return math.fsum(ours.speed * theirs.seconds for (_, ours), (_, theirs) in pairs)
 
     def hourly(self) -> dict[float, float]:
         """Beginning of each hour -> speed in it."""
@@ -173,16 +181,22 @@ def policies(run: Run, names: Iterable[str] = OTHERS) -> list[Lived]:
 
 
 def table(lived: Sequence[Lived]) -> str:
-    """Speed, share of the oracle's, tokens completed, hours below the floor and the worst one, by policy."""
+    """Throughput and speed with their shares of the oracle's, tokens completed, and hours below the floor."""
     by_name = {each.name: each for each in lived}
     usual, best = by_name[BASELINE], by_name[ORACLE]
     hourly = usual.hourly()
-    lines = [f"{'policy':44} {'speed':>7} {'oracle':>7} {'tokens':>7}  hours < {FLOOR:g}  worst hour"]
+    given = {each.name: each.throughput(usual) for each in lived}
+    lines = [
+        f"{'policy':44} {'throughput':>10} {'oracle':>7} {'speed':>8} {'oracle':>7} {'tokens':>7}  "
+        f"hours < {FLOOR:g}  worst hour"
+    ]
     for each in sorted(lived, key=Lived.speed):
         ratios = {hour: speed / hourly[hour] for hour, speed in each.hourly().items() if hourly.get(hour)}
         worst = min(ratios, key=ratios.__getitem__)
         below = sum(ratio < FLOOR for ratio in ratios.values())
-        shares = f"{each.speed() / usual.speed():6.3f}x {each.speed() / best.speed():6.1%}"
+        tokens = given[each.name]
+        shares = f"{tokens / given[BASELINE]:9.3f}x {tokens / given[ORACLE]:7.1%}"
+        shares += f" {each.speed() / usual.speed():7.3f}x {each.speed() / best.speed():7.1%}"
         rest = f"{each.tokens() / usual.tokens():7.2%}  {below:12}  {ratios[worst]:.3f}x"
         lines.append(f"{_called(each.name):44} {shares} {rest} {clock(worst, days=True)}")
     return "\n".join(lines)

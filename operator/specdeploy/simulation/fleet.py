@@ -35,10 +35,14 @@ class Account(NamedTuple):
         )
 
     @property
+    def seconds(self) -> float:
+        """Request-seconds, waiting included: requests in flight times the length of the time."""
+        return self.decoding + self.waiting
+
+    @property
     def speed(self) -> float:
         """Decode tokens per request-second; 0 where nothing was asked for."""
-        seconds = self.decoding + self.waiting
-        return self.tokens / seconds if seconds > 0 else 0.0
+        return self.tokens / self.seconds if self.seconds > 0 else 0.0
 
 
 def total(accounts: Iterable[Account]) -> Account:
