@@ -137,6 +137,10 @@ class VerdictReason(Word):
         "SlowerThanServingInBand",
         "faster than the baseline and what serves; slower than what serves in a range of batch",
     )
+    SLOWER_AT_LOAD = (
+        "SlowerAtLoad",
+        "faster at the load it has seen, by a gain that falls as the load rises and would soon be a loss",
+    )
     SLOWER_IN_BAND = "SlowerInBand", "faster on the whole and proven slower in a range of batch"
     SLOWER_THAN_BASELINE = "SlowerThanBaseline", "the interval lies below 1"
     FAR_SLOWER = "FarSlowerThanBaseline", "so much slower that a few windows were enough"

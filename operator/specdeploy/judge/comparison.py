@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from specdeploy.judge.bands import NO_BANDS, Bands, add_to_band
 from specdeploy.judge.noise import LARGEST_LOG, SMALLEST_SD, Sums, bounded
+from specdeploy.judge.slope import Slope
 
 FIRST_DECISION = 10
 CLIP_SDS = 4.0
@@ -39,7 +40,7 @@ class Comparison(NamedTuple):
     `next_half` from before the next such half (they begin at windows 15, 30, 60, 120 ...). `raw`, `load`,
     `batch` and `inverse_pods` sum what `Evidence` has under these names, a log clipped only at a factor of 8.
     `bands` has `y` by the baseline's batch, clipped like these: what is unusual on the whole may be usual at
-    one batch."""
+    one batch. `slope` has `y` over the log of that batch."""
 
     whole: Sums = Sums()
     half: Sums = Sums()
@@ -51,10 +52,11 @@ class Comparison(NamedTuple):
     batch: float = 0.0
     inverse_pods: float = 0.0
     bands: Bands = NO_BANDS
+    slope: Slope = Slope()
 
     def add(self, index: int, evidence: Evidence, batch: float) -> Comparison:
         """One window of evidence; `batch` is the baseline's mean batch per engine in it."""
-        whole, half, next_half, last_value, last_index, raw, load, moved, inverse_pods, bands = self
+        whole, half, next_half, last_value, last_index, raw, load, moved, inverse_pods, bands, slope = self
         log_ratio, log_raw, log_load, log_batch, pods = evidence
         log_ratio = bounded(log_ratio)
         value = _clip(log_ratio, whole)
@@ -72,6 +74,7 @@ class Comparison(NamedTuple):
             moved + bounded(log_batch),
             inverse_pods + pods,
             add_to_band(bands, batch, log_ratio),
+            slope.add(batch, value),
         )
 
     @property

@@ -22,7 +22,7 @@ from specdeploy.judge.interval import (
     fixed_part,
     losing_band,
 )
-from specdeploy.judge.proof import lacking
+from specdeploy.judge.proof import lacking, lost_at_load
 from specdeploy.judge.sensitivity import WINDOWS_TO_LOOK_AGAIN, sensitivity_now
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
@@ -150,6 +150,18 @@ def _check_bands(case: Case) -> Verdict | None:
     return _verdict(case, Outcome.GUARDED, Cause.SLOWER_IN_BAND, message)
 
 
+def _check_falling(case: Case) -> Verdict | None:
+    """Faster so far, by a gain that falls with the load and would be a loss a little beyond it: it must not
+    be let on more pods before the load it will meet is known."""
+    state, known = case.state, case.baseline
+    if known is None or not _faster(case, state.baseline, known):
+        return None
+    lost = lost_at_load(state, state.baseline, known)
+    if lost is None:
+        return None
+    return _verdict(case, Outcome.GUARDED, Cause.SLOWER_AT_LOAD, sentences.slower_at_load(state, lost))
+
+
 def _check_promoted(case: Case) -> Verdict | None:
     state = case.state
     if not _proven(case, state.baseline, case.baseline):
@@ -203,6 +215,7 @@ ALARMS: tuple[Check, ...] = (_check_disaster, _check_guards)
 CHECKS: tuple[Check, ...] = (
     _check_retired,
     _check_bands,
+    _check_falling,
     _check_promoted,
     _check_serving,
     _check_too_noisy,

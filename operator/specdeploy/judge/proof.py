@@ -10,7 +10,9 @@ import math
 from specdeploy.judge.comparison import Comparison
 from specdeploy.judge.interval import Estimate
 from specdeploy.judge.settings import Settings
+from specdeploy.judge.slope import batch_to_stand
 from specdeploy.judge.state import TrialState
+from specdeploy.judge.verdict import multiple
 from specdeploy.judge.words import percent, times
 
 CLEARLY_FASTER = math.log(1.5)
@@ -41,6 +43,19 @@ def lacking(
     if comparison.raw <= 0 or lower <= 0:
         return f"a lower end above 1 at the confidence of a promotion (it is {times(math.exp(lower))})"
     return ""
+
+
+def lost_at_load(state: TrialState, comparison: Comparison, known: Estimate) -> str | None:
+    """The loss that is expected a little beyond the load that the trial has seen, where its gain falls with
+    the load, as `0.93x at batch 45`; None where none is."""
+    learned = state.frozen.learned
+    batch = batch_to_stand(state.batch_high, learned.batch_high, learned.windows)
+    if not batch > 0:
+        return None
+    expected = comparison.slope.expected(batch, comparison.whole, known.effective)
+    if expected is None or expected + state.corrections.surplus >= 0:
+        return None
+    return f"{times(multiple(expected))} at batch {batch:.0f}"
 
 
 def _held_back(state: TrialState, baseline: Estimate | None) -> str:

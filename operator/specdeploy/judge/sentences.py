@@ -39,6 +39,14 @@ def slower_in_band(state: TrialState, band: str) -> str:
     return f"{_measured(summarise(state))}: faster on the whole, but slower {band}, rolled back"
 
 
+def slower_at_load(state: TrialState, expected: str) -> str:
+    """`expected`: the loss to come, with its batch."""
+    return (
+        f"{_measured(summarise(state))}: faster so far, but its gain falls with the load and {expected} is "
+        "expected, rolled back"
+    )
+
+
 def disaster(state: TrialState) -> str:
     ratio = times(multiple(state.watch.lane.mean))
     evidence = f" (evidence at batch {_batch(summarise(state))})" if state.used else ""

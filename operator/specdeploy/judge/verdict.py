@@ -37,6 +37,7 @@ class Cause(StrEnum):
     BELOW_EFFECT_AGAINST_SERVING = "BelowMinimumEffectAgainstServing"
     SLOWER_THAN_SERVING_IN_BAND = "SlowerThanServingInBand"
     SLOWER_IN_BAND = "SlowerInBand"
+    SLOWER_AT_LOAD = "SlowerAtLoad"
     SLOWER_THAN_BASELINE = "SlowerThanBaseline"
     FAR_SLOWER = "FarSlowerThanBaseline"
     BELOW_EFFECT = "BelowMinimumEffect"

@@ -8,6 +8,7 @@ from specdeploy.api.spec import Spec
 from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant
 from specdeploy.judge import (
     TRIAL,
+    Cause,
     MalformedState,
     PodWindow,
     Settings,
@@ -27,7 +28,7 @@ from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.learning import learned
 from specdeploy.rollout.limits import limits_of
 from specdeploy.rollout.scene import Scene
-from specdeploy.rollout.verdicts import ratio
+from specdeploy.rollout.verdicts import quarantine, ratio
 
 # What a trial knows from its windows.
 _EVIDENCE = (
@@ -111,7 +112,7 @@ def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
         verdict = None  # it keeps its proof and is promoted when the pause ends
     return Judged(
         _noted(trial, window, after, settings, compared(status, settings), scene.now),
-        None if verdict is None else _ending(verdict, trial.drafter),
+        None if verdict is None else _ending(verdict, trial),
         (*restarted, *(() if lost is None else (lost,))),
     )
 
@@ -173,9 +174,11 @@ def _noted(
     )
 
 
-def _ending(verdict: Verdict, drafter: str) -> Ending:
-    text = f"{drafter}: {verdict.message}"
-    return Ending(outcome_of(verdict), verdict.reason, text, verdict.numbers)
+def _ending(verdict: Verdict, trial: TrialStatus) -> Ending:
+    """Whose loss is only expected is tried again when a day's load is known."""
+    text = f"{trial.drafter}: {verdict.message}"
+    later = quarantine(trial.attempt) if verdict.reason == Cause.SLOWER_AT_LOAD else None
+    return Ending(outcome_of(verdict), verdict.reason, text, verdict.numbers, retry_after=later)
 
 
 def outcome_of(verdict: Verdict) -> Outcome:
