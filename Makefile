@@ -51,6 +51,7 @@ test-vllm: $(VENV)/.complete engine-packages
 bench: $(VENV)/.complete
 	$(BIN)/python -m benchmarks.decisions --runs 1000
 	$(BIN)/python -m benchmarks.week
+	$(BIN)/python -m benchmarks.week --scenario rough-week
 	$(BIN)/python -m benchmarks.replay
 	$(BIN)/python -m benchmarks.idle
 

@@ -235,6 +235,22 @@ def simulate(name: str, *, seed: int, days: float | None = None, replicas: int |
     return Simulation(scenario.model_copy(update=update), spec).run()
 
 
+def standing(lived: Sequence[Lived]) -> list[str]:
+    """Where the operator is behind a rule of others, and what that rule pays for it."""
+    by_name = {each.name: each for each in lived}
+    usual, ours = by_name[BASELINE], by_name[OPERATOR]
+    ahead = [name for name in OTHERS if name in by_name]
+    better = [name for name in ahead if by_name[name].throughput(usual) > ours.throughput(usual)]
+    if not better:
+        return [f"{OPERATOR} is ahead of every rule in throughput."]
+    return [
+        f"{OPERATOR} is behind in throughput: {'; '.join(better)}.",
+        "They decide within minutes, go on all pods without a soak, hold no baseline pod back and never",
+        "look again. Where every listed drafter is a gain in the end, that is cheaper; `--scenario rough-week`",
+        "has drafters that are not, and `python -m benchmarks.decisions` tells how often each rule is wrong.",
+    ]
+
+
 def main() -> None:
     """Prints the table of each seed, and why hours fall below the floor."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -246,10 +262,12 @@ def main() -> None:
     began = time.monotonic()
     run = simulate(asked.scenario, seed=asked.seed, days=asked.days, replicas=asked.replicas)
     print(f"  simulated in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    print(table(policies(run)))
+    lived = policies(run)
+    print(table(lived))
     hours = below(run)
     print(f"\nHours of {OPERATOR} below {FLOOR:g} of no speculation: {len(hours)}")
     print("\n".join(hours))
+    print("\n".join(["", *standing(lived)]))
     print("\nVerdicts: " + ", ".join(f"{v.drafter} {v.outcome.value}" for v in run.verdicts))
 
 

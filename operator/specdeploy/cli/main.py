@@ -94,7 +94,7 @@ def plot(name: Name, output: Annotated[Path, typer.Option("--output", "-o", help
 
 @app.command()
 def abort(name: Name, drafter: Drafter = None, namespace: Namespace = "") -> None:
-    """End the trial that runs; its drafter is not tried again until it changes or you say retry."""
+    """End the trial that runs, or take back a promotion under way; not tried again until you say retry."""
     _verb(ANNOTATION_ABORT, name, drafter, namespace)
 
 
