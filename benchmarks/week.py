@@ -246,7 +246,7 @@ def standing(lived: Sequence[Lived]) -> list[str]:
     return [
         f"{OPERATOR} is behind in throughput: {'; '.join(better)}.",
         "They decide within minutes, go on all pods without a soak, hold no baseline pod back and never",
-        "look again. Where every listed drafter is a gain in the end, that is cheaper; `--scenario rough-week`",
+        "look again. Where every listed drafter is a gain in the end, that is cheaper; --scenario rough-week",
         "has drafters that are not, and `python -m benchmarks.decisions` tells how often each rule is wrong.",
     ]
 
