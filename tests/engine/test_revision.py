@@ -74,6 +74,8 @@ FIELDS: list[tuple[str, Any, bool, bool]] = [
     ("drafters.0.numSpeculativeTokens", 6, True, True),
     ("drafters.0.attentionBackend", "TRITON_ATTN", True, True),
     ("drafters.0.options", {"max_model_len": 4096}, True, True),
+    ("promotion", {"soakWindows": 20}, False, False),
+    ("guards", {"clientErrors": {"enabled": False}}, False, False),
     ("baseline", {"replicas": 2}, False, False),
     ("trial", {"windowSeconds": 30}, False, False),
     ("service", {"port": 8080}, False, False),

