@@ -137,13 +137,14 @@ def _operator(size: Size) -> Iterator[tuple[AuditLog, LocalOperator]]:
 
 
 def _settle(audit: AuditLog, size: Size) -> None:
-    """Until the operator has written nothing for longer than a window takes. Fails after ten windows."""
+    """Until every guard has compared once (an engine is no evidence before its first 50 requests), and the
+    operator has written nothing for longer than a window takes. Fails after thirty windows."""
     if writes(audit.news()).total() < size.objects:
         raise RuntimeError("the audit log does not show what the operator wrote to set the fleet up")
-    end = time.monotonic() + 10 * size.window_seconds
+    end = time.monotonic() + 30 * size.window_seconds
     while time.monotonic() < end:
         time.sleep(1.2 * size.window_seconds)
-        if not writes(audit.news()):
+        if not writes(audit.news()) and _watched() == size.serving:
             return
     raise RuntimeError("the operator never came to rest")
 
