@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as checked
 from hypothesis import strategies as st
 
@@ -274,6 +274,7 @@ def test_a_text_that_is_no_history_is_refused(text: str, error: type[Exception])
 
 @checked(max_examples=150, deadline=None)
 @given(changes=st.dictionaries(st.integers(1, 79), hostile.filter(lambda x: abs(x) < 1e300 or x != x)))
+@example(changes={5: 1.0, 67: 5e-324})  # hardly a request was counted, and many seconds were held
 def test_a_damaged_history_is_refused_or_can_be_gone_on_with(changes: dict[int, float]) -> None:
     try:
         history = unpack_history(repacked(changes))

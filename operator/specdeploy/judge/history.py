@@ -27,6 +27,7 @@ from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import LARGEST_WEIGHT
 from specdeploy.judge.window import BASELINE, LARGEST_INDEX, PodWindow, Window
 
+LEAST_COUNT = 1e-6
 VERSION = 2
 LARGEST_SUM = 1e12
 WINDOWS_FOR_A_WEIGHT = 60
@@ -107,7 +108,7 @@ def learn(history: History, settings: Settings) -> Learned:
     Unknown before 60 windows, or while the sd of ln demand is below 5 %. `sd` and `phi` are 0 before 10
     windows. The pod sd starts from the one in `settings`.
     """
-    residence = history.held / history.started if history.started > 0 else 0.0
+    residence = _mean(history.held, history.started)
     line = fit(history.demand, residence / settings.window_seconds)
     weighed = line.known and history.windows >= WINDOWS_FOR_A_WEIGHT
     noisy = history.windows >= WINDOWS_FOR_NOISE
@@ -122,13 +123,19 @@ def learn(history: History, settings: Settings) -> Learned:
         sd=line.sd if noisy else 0.0,
         phi=line.phi if noisy else 0.0,
         residence=residence,
-        finished=history.finished / history.pod_windows if history.pod_windows > 0 else 0.0,
+        finished=_mean(history.finished, history.pod_windows),
         pod_sd=pod_sd,
         pod_freedom=pod_freedom,
         batch_low=min((each.low for each in ranges), default=0.0),
         batch_high=max((each.high for each in ranges), default=0.0),
         shares=_shares(history.bands, total),
     )
+
+
+def _mean(total: float, count: float) -> float:
+    """0 where hardly anything was counted: a millionth of an event is what a month has left of one, or a
+    damaged history."""
+    return total / count if count >= LEAST_COUNT else 0.0
 
 
 def pack_history(history: History) -> str:
