@@ -5,7 +5,8 @@ from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
-from specdeploy.judge import ADVICE, Reason, missing, sensitivity_now, summary, warnings
+from specdeploy.judge import ADVICE, Reason, Settings, missing, sensitivity_now, summary, warnings
+from specdeploy.judge import TrialState as State
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.conditions import lost_pods, obstacle
 from specdeploy.rollout.evidence import load, settings_of
@@ -167,20 +168,24 @@ def _measuring(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> 
     return text + _last_window(scene, status, spec, trial) + _warned(scene, status, spec, trial)
 
 
+def _judged(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> tuple[State, Settings]:
+    """The trial as the judge sees it."""
+    settings = settings_of(scene, status, spec)
+    return load(status, trial, settings)[0], settings
+
+
 def _awaited(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
     """When it could be promoted at the earliest; later what it still lacks for that."""
     needed = windows_needed(scene, status, spec)
     if trial.windows < needed:
         return f"; promoted from window {needed} on if proven"
-    settings = settings_of(scene, status, spec)
-    lacks = missing(load(status, trial, settings)[0], settings)
+    lacks = missing(*_judged(scene, status, spec, trial))
     return f"; not promoted yet: it lacks {lacks}" if lacks else "; proven"
 
 
 def _detectable(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str:
     """What the trial can find out by its deadline, at its own noise."""
-    settings = settings_of(scene, status, spec)
-    found = sensitivity_now(load(status, trial, settings)[0], settings)
+    found = sensitivity_now(*_judged(scene, status, spec, trial))
     if found.ratio > _LARGEST_DETECTABLE:
         return "too few windows are left to promote anything"
     return f"{found.ratio:.2f}x or more is found by then"
@@ -190,8 +195,7 @@ def _warned(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str
     """What the guards beside speed have to say without a veto; some need windows of evidence for it."""
     if trial.windows < _WARNED_FROM:
         return ""
-    settings = settings_of(scene, status, spec)
-    told = warnings(load(status, trial, settings)[0], settings)
+    told = warnings(*_judged(scene, status, spec, trial))
     return "".join(f" Warning: {text}." for text in told)
 
 
@@ -206,7 +210,7 @@ def _last_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
     """Why the newest window did not count, and what to do about it; nothing where it did."""
     if scene.valid and scene.now >= quiet_from(trial, spec):
         return f" No window since {trial.last_window_time or trial.ready_time}: waiting for traffic."
-    reason = summary(load(status, trial, settings_of(scene, status, spec))[0]).last_skipped
+    reason = summary(_judged(scene, status, spec, trial)[0]).last_skipped
     if reason is None or (reason is Reason.WARMING_UP and trial.state is TrialState.WARMING_UP):
         return ""
     return f" Last window: {reason.value} ({ADVICE[reason]})."

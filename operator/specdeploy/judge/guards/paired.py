@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from specdeploy.judge.comparison import Sums
+from specdeploy.judge.noise import Sums, bounded
 from specdeploy.judge.student import sequential_radius
 
 ALPHA = 0.05
 PRIOR_PHI = 0.3
-LARGEST_LOG = math.log(8)
 FIRST_DECISION = 15
 """No later than the first promotion, so that a guard can come before it."""
 RECENT = 1 / 5
@@ -108,4 +107,4 @@ def log_ratio(means: Means) -> float | None:
     if trial <= 0 or baseline <= 0:
         return None
     ratio = math.log(trial) - math.log(trial_of) - math.log(baseline) + math.log(baseline_of)
-    return min(LARGEST_LOG, max(-LARGEST_LOG, ratio))
+    return bounded(ratio)

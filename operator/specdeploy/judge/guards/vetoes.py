@@ -11,6 +11,7 @@ from specdeploy.judge.guards.limits import CountLimit, Guard, Limits
 from specdeploy.judge.guards.paired import Paired
 from specdeploy.judge.guards.queue import WATCHED_WINDOWS
 from specdeploy.judge.guards.watching import Guards
+from specdeploy.judge.words import percent
 
 
 class Veto(NamedTuple):
@@ -38,7 +39,7 @@ def _warn_of_room(guards: Guards, limits: Limits) -> str | None:
     room, limit = guards.kv_blocks, limits.kv_blocks
     if limit is None or not room.below(limit.warn) or room.below(limit.least):
         return None
-    return f"{_room(guards)}: it will queue sooner (warned of below {_percent(limit.warn)})"
+    return f"{_room(guards)}: it will queue sooner (warned of below {percent(limit.warn)})"
 
 
 def _warn_of_unseen(guards: Guards, limits: Limits) -> str | None:
@@ -97,13 +98,13 @@ def _check_context(guards: Guards, limits: Limits) -> str | None:
 def _check_room(guards: Guards, limits: Limits) -> str | None:
     if limits.kv_blocks is None or not guards.kv_blocks.below(limits.kv_blocks.least):
         return None
-    return f"{_room(guards)}: less than the limit of {_percent(limits.kv_blocks.least)}"
+    return f"{_room(guards)}: less than the limit of {percent(limits.kv_blocks.least)}"
 
 
 def _room(guards: Guards) -> str:
     room = guards.kv_blocks
     return (
-        f"its KV cache holds {room.trial:.0f} tokens a pod, {_percent(room.trial / room.baseline)} "
+        f"its KV cache holds {room.trial:.0f} tokens a pod, {percent(room.trial / room.baseline)} "
         f"of the baseline's {room.baseline:.0f}, in {room.windows} windows"
     )
 
@@ -141,7 +142,7 @@ def _too_many(counts: Counts, limit: CountLimit | None, events: str) -> str | No
     theirs = events.format(f"{counts.baseline:.0f}", f"{counts.baseline_requests:.0f}")
     return (
         f"{ours} on its pods and {theirs} on the baseline over {counts.windows} windows, "
-        f"proven more than {1 + limit.increase:.3g}x the baseline's rate plus {_percent(limit.rate)}"
+        f"proven more than {1 + limit.increase:.3g}x the baseline's rate plus {percent(limit.rate)}"
     )
 
 
@@ -165,7 +166,7 @@ def _check_prefix_hits(guards: Guards, limits: Limits) -> str | None:
         return None
     (trial, baseline), known = paired.means, paired.interval
     return (
-        f"prefix cache hits: {_percent(trial)} of the prompt tokens on its pods and {_percent(baseline)} on "
+        f"prefix cache hits: {percent(trial)} of the prompt tokens on its pods and {percent(baseline)} on "
         f"the baseline, {_points(-known.mean)} fewer [{_points(-known.upper)}, {_points(-known.lower)}] over "
         f"{paired.sums.n} windows, proven more than {_points(limit)} points"
     )
@@ -188,10 +189,6 @@ def _check_output_length(guards: Guards, limits: Limits) -> str | None:
 def _times(paired: Paired) -> str:
     mean, lower, upper = (math.exp(value) for value in paired.interval)
     return f"{mean:.2f}x [{lower:.2f}, {upper:.2f}]"
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g}%"
 
 
 def _points(fraction: float) -> str:
