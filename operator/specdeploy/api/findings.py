@@ -1,4 +1,4 @@
-"""A finding: what is wrong with a spec, where, and what to do. And the tolerant reading of an object.
+"""The tolerant reading of an object: what can be read of it, and a finding for what can't.
 
 `gather` reads every object through here; nothing that a cluster can hold makes it raise.
 """
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from specdeploy.api.names import BASELINE
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import MAX_REPLICAS, Drafter, Spec
 from specdeploy.api.status import Status
 
@@ -21,18 +22,6 @@ _REASONS = {"model_type": _AN_OBJECT, "dict_type": _AN_OBJECT}
 _FIXES = {"missing": "add it", "literal_error": "use one of these"}
 _OTHERWISE = "correct it"
 _LONGEST_NAME = 20
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong: the field's path, why, and the fix."""
-
-    field: str
-    reason: str
-    fix: str
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.reason}; {self.fix}"
 
 
 @dataclass(frozen=True, eq=False)

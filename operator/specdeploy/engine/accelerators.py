@@ -6,6 +6,7 @@ placed?).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 LABEL = "amd.com/gpu.device-id"
@@ -24,6 +25,31 @@ DEVICE_IDS: dict[str, tuple[str, ...]] = {
     "MI325X": ("74a5", "74b9"),
     "MI350X": ("75a0", "75b0"),
     "MI355X": ("75a3", "75b3"),
+}
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One model of accelerator, unpartitioned. `memory_gib`: HBM of one GPU."""
+
+    name: str
+    architecture: str
+    memory_gib: int
+
+
+GPUS: dict[str, Gpu] = {
+    gpu.name: gpu
+    for gpu in (
+        Gpu("MI210", "gfx90a", 64),
+        Gpu("MI250", "gfx90a", 128),
+        Gpu("MI250X", "gfx90a", 128),
+        Gpu("MI300A", "gfx942", 128),
+        Gpu("MI300X", "gfx942", 192),
+        Gpu("MI308X", "gfx942", 192),
+        Gpu("MI325X", "gfx942", 256),
+        Gpu("MI350X", "gfx950", 288),
+        Gpu("MI355X", "gfx950", 288),
+    )
 }
 
 

@@ -6,8 +6,8 @@
 import json
 import math
 
-from specdeploy.api.findings import Finding
 from specdeploy.api.names import PORT
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Drafter, Spec
 
 from .flags import Flag, read_flags

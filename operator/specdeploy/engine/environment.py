@@ -6,7 +6,7 @@ The user's variables replace ours, except those that have a field of their own (
 from typing import Any
 
 from specdeploy.api.engine_spec import EnvVar, Storage
-from specdeploy.api.findings import Finding
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Spec
 
 from .hashing import short_hash

@@ -4,20 +4,13 @@ import re
 
 from specdeploy.api.spec import Spec
 
+from .versions import OLDEST, Version, parse_version
+
 # The release that this operator pins for specs that name no image. Kept in status from first sight.
 DEFAULT_IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
 STOCK_REPOSITORIES = ("vllm/vllm-openai-rocm", "docker.io/vllm/vllm-openai-rocm")
 
-# Major and minor; vLLM's gates are by minor release.
-Version = tuple[int, int]
-
-# `--shutdown-timeout`, without which a rollout would cut running requests (vLLM 0.18).
-OLDEST: Version = (0, 18)
-# The newest release whose keys our tables know. On a newer one, what we don't know may be right.
-NEWEST: Version = (0, 33)
-
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\D|$)")
-_EMBEDDED = re.compile(r"vllm[_-]v?(\d+)\.(\d+)(?:\D|$)")
+_EMBEDDED = re.compile(r"vllm[_-](v?\d+\.\d+.*)")
 
 
 def image_of(spec: Spec, pinned: str | None = None) -> str:
@@ -28,7 +21,7 @@ def image_of(spec: Spec, pinned: str | None = None) -> str:
 def vllm_version(spec: Spec, image: str) -> Version | None:
     """vLLM's version as declared in the spec, else as told by the image's tag; None when neither tells."""
     declared = spec.engine.vllm_version
-    return _match(_VERSION, declared) if declared else version_of_tag(image)
+    return parse_version(declared) if declared else version_of_tag(image)
 
 
 def version_of_tag(image: str) -> Version | None:
@@ -38,10 +31,10 @@ def version_of_tag(image: str) -> Version | None:
     and one that is too old to be used only on a copy of the project's own: `team/vllm:0.3.1` is the team's.
     """
     repository, tag = _split(image)
-    embedded = _match(_EMBEDDED, tag)
+    embedded = _EMBEDDED.search(tag)
     if embedded is not None:
-        return embedded
-    name, version = repository.rpartition("/")[2], _match(_VERSION, tag)
+        return parse_version(embedded[1])
+    name, version = repository.rpartition("/")[2], parse_version(tag)
     if version is None or "vllm" not in name:
         return None
     return version if version >= OLDEST or name.startswith("vllm-openai") else None
@@ -58,8 +51,3 @@ def _split(image: str) -> tuple[str, str]:
     head, slash, last = name.rpartition("/")
     base, _, tag = last.partition(":")
     return head + slash + base, tag
-
-
-def _match(pattern: re.Pattern[str], text: str) -> Version | None:
-    found = pattern.match(text) if pattern is _VERSION else pattern.search(text)
-    return (int(found[1]), int(found[2])) if found else None

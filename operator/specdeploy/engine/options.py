@@ -8,9 +8,9 @@ which the key was seen.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .image import Version
+from .versions import Version
 
-ANY: Version = (0, 0)
+ANY = Version(0, 0)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ OBJECT = Kind("an object", lambda value: isinstance(value, dict))
 SCHEDULE = Kind("a list of [first, last, tokens] rows, from 1 on, in order, without overlap", _is_schedule)
 
 # Methods that are younger than the oldest engine.
-METHODS_SINCE: dict[str, Version] = {"dspark": (0, 26)}
+METHODS_SINCE: dict[str, Version] = {"dspark": Version(0, 26)}
 
 # Draft attention of these looks both ways; not every backend can.
 NON_CAUSAL = ("dflash", "dspark")
@@ -111,28 +111,28 @@ OPTIONS: dict[str, Option] = {
     "draft_tensor_parallel_size": Option(whole(1)),
     "quantization": Option(TEXT),
     "moe_backend": Option(TEXT),
-    "kv_cache_dtype": Option(TEXT, since=(0, 26)),
+    "kv_cache_dtype": Option(TEXT, since=Version(0, 26)),
     "max_model_len": Option(whole(1)),
     "code_revision": Option(TEXT),
     "draft_load_config": Option(OBJECT),
     "enforce_eager": Option(SWITCH),
     "parallel_drafting": Option(SWITCH),
-    "num_speculative_tokens_per_batch_size": Option(SCHEDULE, since=(0, 24)),
-    "enable_adaptive_verification": Option(SWITCH, since=(0, 28)),
+    "num_speculative_tokens_per_batch_size": Option(SCHEDULE, since=Version(0, 24)),
+    "enable_adaptive_verification": Option(SWITCH, since=Version(0, 28)),
     "rejection_sample_method": Option(one_of("standard", "block", "fly")),
     "draft_sample_method": Option(one_of("greedy", "probabilistic")),
-    "fly_window_size": Option(whole(1), since=(0, 33)),
-    "fly_entropy_threshold": Option(number(0, 100), since=(0, 33)),
-    "fly_entropy_top_k": Option(whole(1), since=(0, 33)),
-    "dspark_draft_topk": Option(whole(1), ("dspark",), (0, 28)),
-    "xpress_topc": Option(whole(1), since=(0, 33)),
-    "draft_lm_head_quantization": Option(one_of("fp8", "nvfp4"), ("eagle", "eagle3", "mtp"), (0, 33)),
+    "fly_window_size": Option(whole(1), since=Version(0, 33)),
+    "fly_entropy_threshold": Option(number(0, 100), since=Version(0, 33)),
+    "fly_entropy_top_k": Option(whole(1), since=Version(0, 33)),
+    "dspark_draft_topk": Option(whole(1), ("dspark",), Version(0, 28)),
+    "xpress_topc": Option(whole(1), since=Version(0, 33)),
+    "draft_lm_head_quantization": Option(one_of("fp8", "nvfp4"), ("eagle", "eagle3", "mtp"), Version(0, 33)),
     "use_local_argmax_reduction": Option(SWITCH),
-    "use_heterogeneous_vocab": Option(SWITCH, ("draft_model",), (0, 26)),
+    "use_heterogeneous_vocab": Option(SWITCH, ("draft_model",), Version(0, 26)),
     "disable_padded_drafter_batch": Option(SWITCH),
-    "disable_eagle_block_drop": Option(SWITCH, since=(0, 30)),
-    "disable_lookahead_block_hashes": Option(SWITCH, since=(0, 33)),
-    "index_share_for_mtp_iteration": Option(SWITCH, ("mtp",), (0, 30)),
+    "disable_eagle_block_drop": Option(SWITCH, since=Version(0, 30)),
+    "disable_lookahead_block_hashes": Option(SWITCH, since=Version(0, 33)),
+    "index_share_for_mtp_iteration": Option(SWITCH, ("mtp",), Version(0, 30)),
     "prompt_lookup_min": Option(whole(1), ("ngram",)),
     "prompt_lookup_max": Option(whole(1), ("ngram",)),
     "suffix_decoding_max_tree_depth": Option(whole(1), ("suffix",)),
@@ -142,4 +142,8 @@ OPTIONS: dict[str, Option] = {
 }
 
 # Values of rejection_sample_method that are younger than the oldest engine.
-REJECTION_SINCE: dict[str, Version] = {"standard": (0, 22), "block": (0, 26), "fly": (0, 33)}
+REJECTION_SINCE: dict[str, Version] = {
+    "standard": Version(0, 22),
+    "block": Version(0, 26),
+    "fly": Version(0, 33),
+}

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from specdeploy.api.engine_spec import PodTemplate
-from specdeploy.api.findings import Finding
 from specdeploy.api.names import CONTAINER, GROUP
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Spec
 
 from .layout import OUR_PATHS, OUR_VOLUMES

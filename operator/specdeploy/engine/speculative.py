@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from specdeploy.api.findings import Finding
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import NEEDS_MODEL, TAKES_NO_MODEL, Drafter, Spec
 
 from . import options as table
-from .image import NEWEST, Version, is_stock
+from .image import is_stock
+from .versions import Version, beyond_tables
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def check_drafter(index: int, drafter: Drafter, spec: Spec, engine: Engine) -> t
 def _check_method(path: str, drafter: Drafter, engine: Engine) -> Iterator[Finding]:
     since = table.METHODS_SINCE.get(drafter.method)
     if since and engine.version and engine.version < since:
-        reason = f"{drafter.method} came with vLLM {_dotted(since)}, the image has {_dotted(engine.version)}"
+        reason = f"{drafter.method} came with vLLM {since}, the image has {engine.version}"
         yield Finding(f"{path}.method", reason, "use a newer spec.engine.image or another method")
     if drafter.method == "suffix" and is_stock(engine.image):
         reason = "method suffix needs the package arctic-inference, which the stock image does not have"
@@ -110,7 +111,7 @@ def _check_option(path: str, key: str, drafter: Drafter, engine: Engine) -> Iter
 
 def _may_be_newer(key: str, value: Any, engine: Engine) -> bool:
     """Whether an engine newer than our tables may know what they don't: a key, or a way to reject drafts."""
-    if engine.version is None or engine.version <= NEWEST:
+    if not beyond_tables(engine.version):
         return False
     return key not in table.OPTIONS or (
         key == "rejection_sample_method" and value not in table.REJECTION_SINCE
@@ -122,7 +123,7 @@ def _check_release(field: str, key: str, value: Any, engine: Engine) -> Iterator
     if key == "rejection_sample_method":
         since = table.REJECTION_SINCE[value]
     if engine.version and engine.version < since:
-        reason = f"it came with vLLM {_dotted(since)}, the image has {_dotted(engine.version)}"
+        reason = f"it came with vLLM {since}, the image has {engine.version}"
         yield Finding(field, reason, "use a newer spec.engine.image or remove it")
 
 
@@ -203,10 +204,6 @@ def _draft_backend(path: str, drafter: Drafter, spec: Spec) -> tuple[str, str]:
 def _suggestion(key: str) -> str:
     near = difflib.get_close_matches(key, table.OPTIONS, n=1)
     return f"write {near[0]} or remove it" if near else "remove it"
-
-
-def _dotted(version: Version) -> str:
-    return f"{version[0]}.{version[1]}"
 
 
 def _or(words: tuple[str, ...]) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from specdeploy import judge
-from specdeploy.api.findings import Finding, Reading
+from specdeploy.api.findings import Reading
 from specdeploy.api.names import ANNOTATION_PAUSED, BASELINE
 from specdeploy.api.reasons import TrialState
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus
 from specdeploy.engine.checks import check_drafters, check_spec

@@ -9,7 +9,8 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from specdeploy.api.findings import Finding, read_spec
+from specdeploy.api.findings import read_spec
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Drafter, Spec
 from specdeploy.simulation.engines import round_costs
 from specdeploy.simulation.scenario import Scenario

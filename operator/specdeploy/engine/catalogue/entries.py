@@ -1,0 +1,82 @@
+"""The shape of the catalogue: what is known of a target and of each drafter for it, and who says so."""
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class Measured(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """One measurement that somebody published.
+
+    `ratio`: throughput relative to no speculation. `accepted_length`: tokens a step, the target's own
+    included. `concurrency`: requests at once; None where it is not stated.
+    """
+
+    hardware: str
+    workload: str
+    tokens: int
+    ratio: float
+    source: str
+    gpus: int | None = None
+    accepted_length: float | None = None
+    concurrency: int | None = None
+
+
+class Tokens(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Values of numSpeculativeTokens: the range that makes sense, and the first to try."""
+
+    least: int
+    most: int
+    suggested: int
+
+
+class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A drafter for one target.
+
+    `model` is None where the layers are in the target. `block`: tokens that it was trained to draft at once
+    (DFlash counts its anchor: block 16 drafts 15). `parameters`: billions. `backends`: attention backend by
+    architecture (gfx942 ...) where one is known to be needed. `options`: keys of the speculative config that
+    it needs. `unsupported`: accelerators on which it is known not to run. `gated`, `licence`: None, unknown.
+    """
+
+    method: str
+    tokens: Tokens
+    source: str
+    model: str | None = None
+    block: int | None = None
+    parameters: float | None = None
+    since: str | None = None
+    gated: bool | None = None
+    licence: str | None = None
+    backends: dict[str, str] = {}
+    options: dict[str, Any] = {}
+    unsupported: tuple[str, ...] = ()
+    notes: str = ""
+    measured: tuple[Measured, ...] = ()
+
+
+class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A model to serve, and its drafters.
+
+    `family` groups targets that share rules (gemma4, qwen3.5, deepseek-v4 ...). `attention`: gqa, mla or
+    hybrid (some layers keep a state instead of a cache). `parameters`, `active`: billions, all and per token.
+    `weights_gib`: size of the checkpoint where it is published. `layers`, `kv_heads`, `head_dim`: of the
+    layers that keep a cache of the whole context, for the size of a token in it. None: unknown.
+    """
+
+    model: str
+    family: str
+    source: str
+    attention: str | None = None
+    precision: str | None = None
+    parameters: float | None = None
+    active: float | None = None
+    weights_gib: float | None = None
+    layers: int | None = None
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    context: int | None = None
+    since: str | None = None
+    gated: bool | None = None
+    licence: str | None = None
+    drafters: tuple[Checkpoint, ...] = ()

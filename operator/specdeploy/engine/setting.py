@@ -1,0 +1,120 @@
+"""Gathered once, before any rule is asked: everything that a spec means for the engine.
+
+`checks` makes it; the rules (`rules`) look at nothing else.
+"""
+
+from dataclasses import dataclass
+
+from specdeploy.api.spec import Drafter, Spec
+
+from .accelerators import GPUS, Gpu
+from .arguments import PARALLEL, parallel_size
+from .catalogue.entries import Checkpoint, Target
+from .flags import Flag, read_flags
+from .image import image_of, vllm_version
+from .revision import revision_of
+from .versions import Version
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Sizes in force of each kind of parallelism."""
+
+    tensor: int
+    pipeline: int
+    data: int
+    prefill_context: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the rules on a whole spec look at.
+
+    Attributes:
+        spec: as it was written.
+        image: the engine image in force.
+        version: vLLM's version in it; None when nothing tells, then the newest rules apply.
+        gpu: what is known of spec.accelerator.type; None when it is absent.
+        flags: of spec.engine.args, in order.
+        parallel: sizes in force.
+        target: what the catalogue knows of the target; None when it does not list it.
+    """
+
+    spec: Spec
+    image: str
+    version: Version | None
+    gpu: Gpu | None
+    flags: tuple[Flag, ...]
+    parallel: Parallel
+    target: Target | None
+
+    def flag(self, option: str) -> Flag | None:
+        """The last flag that means `option` (`--max-model-len`), which is the one in force."""
+        return next((flag for flag in reversed(self.flags) if flag.means(option)), None)
+
+    def variable(self, name: str) -> str | None:
+        """The value in spec.engine.env, if it is there; "" where it comes from elsewhere."""
+        found = next((each for each in self.spec.engine.env or [] if each.name == name), None)
+        return None if found is None else found.value or ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What the rules on one drafter look at.
+
+    `checkpoint`: what the catalogue knows of this drafter on this target; None when it lists none. `same_as`:
+    the name of an earlier drafter that is the same revision.
+    """
+
+    setting: Setting
+    index: int
+    drafter: Drafter
+    checkpoint: Checkpoint | None
+    same_as: str | None
+
+    @property
+    def path(self) -> str:
+        """Where it stands: spec.drafters[2]."""
+        return f"spec.drafters[{self.index}]"
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Further keys of its speculative config."""
+        return self.drafter.options or {}
+
+
+def setting_of(
+    spec: Spec, *, image: str | None = None, version: Version | None = None, targets: tuple[Target, ...] = ()
+) -> Setting:
+    """What `spec` means. `image`: the pinned one, if any. `version`: as an engine itself said, if one did;
+    what the spec declares goes before it. `targets`: the catalogue."""
+    in_force = image or image_of(spec)
+    tensor, pipeline, data, prefill = (parallel_size(spec, option) for option in PARALLEL)
+    return Setting(
+        spec=spec,
+        image=in_force,
+        version=(vllm_version(spec, in_force) if spec.engine.vllm_version else None)
+        or version
+        or vllm_version(spec, in_force),
+        gpu=GPUS.get(spec.accelerator.type or ""),
+        flags=read_flags(spec.engine.args or []),
+        parallel=Parallel(tensor, pipeline, data, prefill),
+        target=next((target for target in targets if target.model == spec.model), None),
+    )
+
+
+def candidates_of(setting: Setting) -> tuple[Candidate, ...]:
+    """Each drafter of the spec with what is known of it."""
+    first: dict[str, str] = {}
+    found = []
+    for index, drafter in enumerate(setting.spec.drafters or []):
+        same = first.setdefault(revision_of(setting.spec, setting.image, drafter), drafter.name)
+        checkpoint = _checkpoint(setting.target, drafter)
+        found.append(Candidate(setting, index, drafter, checkpoint, same if same != drafter.name else None))
+    return tuple(found)
+
+
+def _checkpoint(target: Target | None, drafter: Drafter) -> Checkpoint | None:
+    known = target.drafters if target else ()
+    named = (each for each in known if each.model == drafter.model)
+    return next((each for each in named if drafter.model or each.method == drafter.method), None)
