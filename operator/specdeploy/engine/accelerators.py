@@ -1,56 +1,150 @@
-"""Which nodes have a kind of AMD GPU: by the device id that AMD's node labeller writes.
+"""AMD's GPUs: what each one can do, how its partitions are named, and which nodes have it.
 
-Device ids, not product names: names are missing on virtual functions of several clouds. `manifests.affinity`
-uses the node affinity, the reconciler the rest (are both arms on the same kind of GPU? why is a pod not
-placed?).
+Nodes are told apart by the device id that AMD's node labeller writes, not by product names: names are missing
+on virtual functions of several clouds. `manifests.affinity` uses the node affinity, `rules.hardware` the
+tables, `memory` the memory of a device, the reconciler the rest (are both arms on the same kind of GPU? why is
+a pod not placed?).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 LABEL = "amd.com/gpu.device-id"
 PARTITION_LABEL = "amd.com/gpu.compute-memory-partition"
 
-# PCI device ids as the labeller writes them (lower-case hex, no 0x): physical functions, then virtual ones.
-# Source: the node feature rule of AMD's GPU operator (helm-charts-k8s/templates/gpu-nfd-default-rule.yaml).
-# 740c is MI250 as well as MI250X.
-DEVICE_IDS: dict[str, tuple[str, ...]] = {
-    "MI210": ("740f", "7410"),
-    "MI250": ("740c",),
-    "MI250X": ("7408", "740c"),
-    "MI300A": ("74a0",),
-    "MI300X": ("74a1", "74a9", "74b5", "74bd"),
-    "MI308X": ("74a2", "74a8", "74b6", "74bc"),
-    "MI325X": ("74a5", "74b9"),
-    "MI350X": ("75a0", "75b0"),
-    "MI355X": ("75a3", "75b3"),
+# AMD's device plugin offers everything under this name, partitions too unless it names them one by one.
+WHOLE = "amd.com/gpu"
+DOMAIN = "amd.com/"
+
+# Taints that AMD's tools put on nodes whose GPUs are sick or being partitioned anew. Source: AMD's GPU operator
+# (auto-remediation, config manager) and its DRA driver.
+HEALTH_TAINTS = ("amd-gpu-unhealthy", "amd-dcm", "gpu.amd.com/memory-partition-conflict")
+
+_PARTITION = re.compile(r"amd\.com/([a-z]{3})_(nps\d)")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What the GPUs of one generation can do, as vLLM's ROCm platform sees it.
+
+    Attributes:
+        name: as the compiler calls it.
+        fp8: format of 8-bit floats in hardware; None: there is none.
+        mx: whether it computes in MXFP4 and MXFP8; elsewhere they are emulated or refused.
+        aiter: whether vLLM uses AITER's kernels on it (CDNA 3 and newer).
+    """
+
+    name: str
+    fp8: str | None
+    mx: bool
+    aiter: bool
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    architecture.name: architecture
+    for architecture in (
+        Architecture("gfx90a", fp8=None, mx=False, aiter=False),
+        Architecture("gfx942", fp8="e4m3fnuz", mx=False, aiter=True),
+        Architecture("gfx950", fp8="e4m3fn", mx=True, aiter=True),
+    )
 }
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """One model of accelerator, unpartitioned. `memory_gib`: HBM of one GPU."""
+    """One model of accelerator.
+
+    Attributes:
+        name: as in spec.accelerator.type.
+        architecture: a key of `ARCHITECTURES`.
+        memory_gib: HBM of what one device is while nothing is partitioned. A board of MI250 or MI250X is two
+            devices of 64.
+        physical, virtual: PCI device ids of its physical and virtual functions, as the labeller writes them:
+            lower-case hex, no 0x. 740c is MI250 as well as MI250X.
+        compute: compute mode -> devices that it makes of one GPU; empty: it can't be partitioned; None: not
+            known to us.
+        memory_modes: modes in which its memory can be divided.
+    """
 
     name: str
     architecture: str
     memory_gib: int
+    physical: tuple[str, ...]
+    virtual: tuple[str, ...] = ()
+    compute: Mapping[str, int] | None = field(default_factory=dict)
+    memory_modes: tuple[str, ...] = ()
+
+    @property
+    def can(self) -> Architecture:
+        """What its generation can do."""
+        return ARCHITECTURES[self.architecture]
 
 
+_EIGHT_DIES = {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}
+_NPS14 = ("nps1", "nps4")
+_NPS124 = ("nps1", "nps2", "nps4")
+
+# Ids: the node feature rule of AMD's GPU operator (helm-charts-k8s/templates/gpu-nfd-default-rule.yaml).
+# Partitions: AMD's documentation of the config manager and of the DRA driver.
 GPUS: dict[str, Gpu] = {
     gpu.name: gpu
     for gpu in (
-        Gpu("MI210", "gfx90a", 64),
-        Gpu("MI250", "gfx90a", 128),
-        Gpu("MI250X", "gfx90a", 128),
-        Gpu("MI300A", "gfx942", 128),
-        Gpu("MI300X", "gfx942", 192),
-        Gpu("MI308X", "gfx942", 192),
-        Gpu("MI325X", "gfx942", 256),
-        Gpu("MI350X", "gfx950", 288),
-        Gpu("MI355X", "gfx950", 288),
+        Gpu("MI210", "gfx90a", 64, ("740f",), ("7410",)),
+        Gpu("MI250", "gfx90a", 64, ("740c",)),
+        Gpu("MI250X", "gfx90a", 64, ("7408", "740c")),
+        Gpu("MI300A", "gfx942", 128, ("74a0",), compute=None),
+        Gpu("MI300X", "gfx942", 192, ("74a1", "74a9"), ("74b5", "74bd"), _EIGHT_DIES, _NPS14),
+        Gpu("MI308X", "gfx942", 192, ("74a2", "74a8"), ("74b6", "74bc"), None),
+        Gpu("MI325X", "gfx942", 256, ("74a5",), ("74b9",), _EIGHT_DIES, _NPS14),
+        Gpu("MI350X", "gfx950", 288, ("75a0",), ("75b0",), _EIGHT_DIES, _NPS124),
+        Gpu("MI355X", "gfx950", 288, ("75a3",), ("75b3",), _EIGHT_DIES, _NPS124),
     )
 }
+
+DEVICE_IDS: dict[str, tuple[str, ...]] = {gpu.name: (*gpu.physical, *gpu.virtual) for gpu in GPUS.values()}
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A way to divide a GPU, by the name of its resource: amd.com/cpx_nps4 is `cpx`, `nps4`."""
+
+    compute: str
+    memory: str
+
+
+def partition_of(resource_name: str) -> Partition | None:
+    """What a resource name says of partitions; None where it says nothing.
+
+    The device plugin names partitions only with its naming strategy `mixed`. With `single`, its default, a
+    partition is an amd.com/gpu like a whole GPU.
+    """
+    found = _PARTITION.fullmatch(resource_name)
+    return Partition(*found.groups()) if found else None
+
+
+def is_known_partition(gpu: Gpu, partition: Partition) -> bool | None:
+    """Whether this GPU can be divided so; None where its modes are not known to us."""
+    if gpu.compute is None:
+        return None
+    return partition.compute in gpu.compute and partition.memory in gpu.memory_modes
+
+
+def memory_gib_of(gpu: Gpu, resource_name: str) -> float | None:
+    """HBM of one schedulable device, in GiB; None where it can't be told.
+
+    `amd.com/gpu` is taken for an undivided GPU. That is not so on a node that is partitioned while the device
+    plugin names resources by its strategy `single`; nothing in a spec tells it. A partition has an equal share
+    of the HBM, whatever the memory mode.
+    """
+    if resource_name == WHOLE:
+        return float(gpu.memory_gib)
+    partition = partition_of(resource_name)
+    if partition is None or gpu.compute is None:
+        return None
+    devices = gpu.compute.get(partition.compute)
+    return gpu.memory_gib / devices if devices else None
 
 
 def node_affinity(accelerator: str) -> dict[str, Any]:
@@ -90,6 +184,28 @@ def missing_label_advice(accelerator: str, resource_name: str) -> str:
         f"whose node labeller writes it, or the ROCm device plugin's node labeller with -device-id; "
         f"or remove spec.accelerator.type to use any node that offers {resource_name}"
     )
+
+
+def missing_resource_advice(resource_name: str, allocatable: Iterable[Mapping[str, object]]) -> str | None:
+    """What to tell when no node offers the resource; None where one does, or there is no node to ask.
+
+    `allocatable`: status.allocatable of each node. A GPU that only a DRA driver offers is in none of them.
+    """
+    nodes = list(allocatable)
+    if not nodes or any(_offers(node, resource_name) for node in nodes):
+        return None
+    others = sorted({name for node in nodes for name in node if name.startswith(DOMAIN) and _offers(node, name)})
+    if others:
+        return f"no node offers {resource_name}; set spec.accelerator.resourceName to {' or '.join(others)}"
+    return (
+        f"no node offers {resource_name} or any other resource of amd.com; install AMD's device plugin or GPU "
+        f"operator. GPUs that only the DRA driver gpu.amd.com offers (as ResourceSlices) are not supported "
+        f"yet, and on one node the driver and the device plugin exclude each other"
+    )
+
+
+def _offers(allocatable: Mapping[str, object], resource_name: str) -> bool:
+    return str(allocatable.get(resource_name, "0")) != "0"
 
 
 def _device_ids(node_labels: Mapping[str, str]) -> list[str]:
