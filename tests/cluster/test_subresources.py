@@ -7,8 +7,8 @@ import pytest
 
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
+from tests.api.admission_cases import sd
 from tests.cluster.kube import Kubectl, KubectlError
-from tests.cluster.test_admission import sd
 
 TIME = "2026-01-01T00:00:00Z"
 SERVING = {

@@ -1,5 +1,6 @@
 """The base of every type of the resource, and the markers that the schema generator reads."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,12 +26,23 @@ class Model(BaseModel):
         return self.model_dump(by_alias=True, exclude_none=True, mode="json")
 
 
-def rule(expression: str, message: str, *, field: str | None = None) -> dict[str, str]:
-    """A CEL rule. `field`, such as `.model`, is where the refusal points; `message` says why and the fix."""
-    return {"rule": expression, "message": message} | ({"fieldPath": field} if field else {})
+# The key under which a rule carries its Python side; `schema.structural` leaves it out of the CRD.
+HOLDS = "holds"
 
 
-def rules(*listed: dict[str, str]) -> dict[str, Any]:
+def rule(
+    expression: str, message: str, *, field: str | None = None, holds: Callable[[Any], bool] | None
+) -> dict[str, Any]:
+    """A CEL rule. `field`, such as `.model`, is where the refusal points; `message` says why and the fix.
+
+    `holds`: the same rule in Python, over the plain value (`self`) with its defaults filled in, for those who
+    check without an API server (`admission`). None for a rule on a change, which needs the object before it.
+    """
+    found = {"rule": expression, "message": message, HOLDS: holds}
+    return found | ({"fieldPath": field} if field else {})
+
+
+def rules(*listed: dict[str, Any]) -> dict[str, Any]:
     """CEL rules of a type or a field, for `json_schema_extra`."""
     return {"x-kubernetes-validations": list(listed)}
 

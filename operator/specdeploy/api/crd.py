@@ -4,19 +4,11 @@ from typing import Any
 
 import yaml
 
-from specdeploy.api.base import rule, rules
+from specdeploy.api.admission import NAME_RULE
 from specdeploy.api.names import GROUP, KIND, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION, VERSION
-from specdeploy.api.schema import structural
+from specdeploy.api.schema import published, structural
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
-
-_NAME_RULES = rules(
-    rule(
-        "self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
-        "metadata.name: at most 40 characters, a DNS label that begins with a letter "
-        "(it names Services and Deployments); choose another name",
-    )
-)
 
 
 def _column(name: str, path: str, kind: str = "string", priority: int = 0, text: str = "") -> dict[str, Any]:
@@ -51,7 +43,7 @@ def object_schema() -> dict[str, Any]:
             "spec": structural(Spec),
             "status": structural(Status),
         },
-        **_NAME_RULES,
+        "x-kubernetes-validations": [published(NAME_RULE)],
     }
 
 

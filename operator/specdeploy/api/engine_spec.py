@@ -54,6 +54,7 @@ class EnvVar(Model):
                 "!has(self.value) || !has(self.valueFrom)",
                 "a variable has a value or a valueFrom; remove one of the two",
                 field=".valueFrom",
+                holds=lambda it: "value" not in it or "valueFrom" not in it,
             )
         )
     )
@@ -113,11 +114,13 @@ class EmptyDirSource(Model):
     )
 
 
+_SOURCES = ("persistentVolumeClaim", "hostPath", "ephemeral", "emptyDir")
 _ONE_SOURCE = rules(
     rule(
         "[has(self.persistentVolumeClaim), has(self.hostPath), has(self.ephemeral), has(self.emptyDir)]"
         ".filter(x, x).size() <= 1",
         "name one of persistentVolumeClaim, hostPath, ephemeral and emptyDir; remove the others",
+        holds=lambda it: sum(source in it for source in _SOURCES) <= 1,
     )
 )
 

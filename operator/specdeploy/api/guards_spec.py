@@ -68,6 +68,7 @@ class RoomGuard(Model):
                 "self.warnPercent >= self.minimumPercent",
                 "must not be below minimumPercent; raise warnPercent or lower minimumPercent",
                 field=".warnPercent",
+                holds=lambda it: it["warnPercent"] >= it["minimumPercent"],
             )
         )
     )
@@ -92,6 +93,18 @@ class OutputLengthGuard(Model):
     enabled: bool = Field(True, description=_ENABLED)
     allowed_change_percent: int = Field(
         20, ge=1, le=10000, description="By how much it may differ from the baseline's, either way."
+    )
+
+
+class OutputAgreementGuard(Model):
+    """Answers to a few fixed prompts, asked greedily before a pod is ready."""
+
+    enabled: bool = Field(True, description=_ENABLED)
+    allowed_percent: int = Field(
+        25,
+        ge=0,
+        le=100,
+        description="Share of the answers that may differ from the baseline's by more than rounding explains.",
     )
 
 
@@ -141,4 +154,9 @@ class Guards(Model):
     output_length: OutputLengthGuard = Field(
         default_factory=lambda: OutputLengthGuard.model_validate({}),
         description="Tokens per finished request.",
+    )
+    output_agreement: OutputAgreementGuard = Field(
+        default_factory=lambda: OutputAgreementGuard.model_validate({}),
+        description="Answers to fixed prompts, compared as soon as a trial's pod is ready: a drafter must not "
+        "change what users read.",
     )

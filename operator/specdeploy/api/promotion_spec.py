@@ -48,6 +48,7 @@ class Promotion(Model):
                 "self.steps.isSorted() && self.steps[self.steps.size() - 1] == 100",
                 "must ascend and end with 100; sort them and append 100",
                 field=".steps",
+                holds=lambda it: it["steps"] == sorted(it["steps"]) and it["steps"][-1] == 100,
             )
         )
     )

@@ -39,16 +39,19 @@ class Drafter(Model):
                 f"!(self.method in [{_NEEDS}]) || has(self.model)",
                 f"methods {', '.join(NEEDS_MODEL)} need a draft checkpoint; set drafters[].model",
                 field=".model",
+                holds=lambda it: it["method"] not in NEEDS_MODEL or "model" in it,
             ),
             rule(
                 f"!(self.method in [{_NONE}]) || !has(self.model)",
                 f"methods {', '.join(TAKES_NO_MODEL)} take no checkpoint; remove drafters[].model",
                 field=".model",
+                holds=lambda it: it["method"] not in TAKES_NO_MODEL or "model" not in it,
             ),
             rule(
                 f"self.name != '{BASELINE}'",
                 f"'{BASELINE}' is the arm without a drafter; choose another name",
                 field=".name",
+                holds=lambda it: it["name"] != BASELINE,
             ),
         )
     )
@@ -99,11 +102,13 @@ class Trial(Model):
                 f"must hold at least {MINIMUM_DEADLINE_WINDOWS} windows; "
                 "raise deadlineSeconds or lower windowSeconds",
                 field=".deadlineSeconds",
+                holds=lambda it: it["deadlineSeconds"] >= MINIMUM_DEADLINE_WINDOWS * it["windowSeconds"],
             ),
             rule(
                 "self.totalDeadlineSeconds >= self.deadlineSeconds",
                 "must be at least deadlineSeconds; raise totalDeadlineSeconds or lower deadlineSeconds",
                 field=".totalDeadlineSeconds",
+                holds=lambda it: it["totalDeadlineSeconds"] >= it["deadlineSeconds"],
             ),
         )
     )
@@ -182,12 +187,18 @@ class Spec(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            rule("self.model == oldSelf.model", f"can't be changed: {_IMMUTABLE}", field=".model"),
+            rule(
+                "self.model == oldSelf.model",
+                f"can't be changed: {_IMMUTABLE}",
+                field=".model",
+                holds=None,
+            ),
             rule(
                 "has(self.servedModelName) == has(oldSelf.servedModelName) && "
                 "(!has(self.servedModelName) || self.servedModelName == oldSelf.servedModelName)",
                 f"can't be changed: {_IMMUTABLE}",
                 field=".servedModelName",
+                holds=None,
             ),
         )
     )
