@@ -2,8 +2,8 @@
 
 Nodes are told apart by the device id that AMD's node labeller writes, not by product names: names are missing
 on virtual functions of several clouds. `manifests.affinity` uses the node affinity, `rules.hardware` the
-tables, `memory` the memory of a device, the reconciler the rest (are both arms on the same kind of GPU? why is
-a pod not placed?).
+tables, `memory` the memory of a device, the reconciler the rest (are both arms on the same kind of GPU? why
+is a pod not placed?).
 """
 
 import re
@@ -18,8 +18,8 @@ PARTITION_LABEL = "amd.com/gpu.compute-memory-partition"
 WHOLE = "amd.com/gpu"
 DOMAIN = "amd.com/"
 
-# Taints that AMD's tools put on nodes whose GPUs are sick or being partitioned anew. Source: AMD's GPU operator
-# (auto-remediation, config manager) and its DRA driver.
+# Taints that AMD's tools put on nodes whose GPUs are sick or being partitioned anew. Source: AMD's GPU
+# operator (auto-remediation, config manager) and its DRA driver.
 HEALTH_TAINTS = ("amd-gpu-unhealthy", "amd-dcm", "gpu.amd.com/memory-partition-conflict")
 
 _PARTITION = re.compile(r"amd\.com/([a-z]{3})_(nps\d)")
@@ -135,8 +135,8 @@ def memory_gib_of(gpu: Gpu, resource_name: str) -> float | None:
     """HBM of one schedulable device, in GiB; None where it can't be told.
 
     `amd.com/gpu` is taken for an undivided GPU. That is not so on a node that is partitioned while the device
-    plugin names resources by its strategy `single`; nothing in a spec tells it. A partition has an equal share
-    of the HBM, whatever the memory mode.
+    plugin names resources by its strategy `single`; nothing in a spec tells it. A partition has an equal
+    share of the HBM, whatever the memory mode.
     """
     if resource_name == WHOLE:
         return float(gpu.memory_gib)
@@ -194,13 +194,13 @@ def missing_resource_advice(resource_name: str, allocatable: Iterable[Mapping[st
     nodes = list(allocatable)
     if not nodes or any(_offers(node, resource_name) for node in nodes):
         return None
-    others = sorted({name for node in nodes for name in node if name.startswith(DOMAIN) and _offers(node, name)})
+    others = sorted({name for node in nodes for name in node if name.startswith(DOMAIN)})
     if others:
         return f"no node offers {resource_name}; set spec.accelerator.resourceName to {' or '.join(others)}"
     return (
-        f"no node offers {resource_name} or any other resource of amd.com; install AMD's device plugin or GPU "
-        f"operator. GPUs that only the DRA driver gpu.amd.com offers (as ResourceSlices) are not supported "
-        f"yet, and on one node the driver and the device plugin exclude each other"
+        f"no node offers {resource_name} or any other resource of amd.com; install AMD's device plugin or "
+        f"GPU operator. GPUs that only the DRA driver gpu.amd.com offers (as ResourceSlices) are not "
+        f"supported yet, and on one node the driver and the device plugin exclude each other"
     )
 
 

@@ -1,0 +1,151 @@
+"""Which attention backend runs, the target's and a drafter's: the one that is named, or vLLM's choice.
+
+`rules.attention` and `known_bad` ask here. Source: vLLM 0.32 (v1/spec_decode, v1/worker/gpu/spec_decode,
+config/speculative.py).
+"""
+
+from dataclasses import dataclass, replace
+
+from .aiter import MASTER, MHA, MLA, is_on, variable_of
+from .attention import Kind, Need, vllm_choice
+from .setting import Candidate, Setting
+from .versions import since
+
+# Methods that have no attention of their own.
+_WITHOUT = ("ngram", "suffix")
+# Their attention looks both ways, unless the checkpoint has sliding windows only.
+NON_CAUSAL = ("dflash", "dspark")
+# The model runner of these and newer releases gives a drafter the target's backend unless it names one.
+_INHERITS = since("0.29")
+# Options with which a drafter runs on the model runner of old.
+_OLD_RUNNER = ("parallel_drafting", "use_heterogeneous_vocab")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which backend runs, and who says so.
+
+    Attributes:
+        field: where to name one.
+        named: the one that is named there, in vLLM's spelling.
+        own: where none is named, the one that vLLM takes by itself; None where that can't be told.
+        inherited: a drafter's: it is the target's, named or not.
+    """
+
+    field: str
+    named: str | None
+    own: str | None = None
+    inherited: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The one that runs, as far as can be told."""
+        return self.named or self.own
+
+
+def backend_of_target(setting: Setting) -> Choice:
+    """The target's backend: of spec.engine.attentionBackend, of an argument, or vLLM's choice."""
+    field, named = "spec.engine.attentionBackend", _named(setting.spec.engine.attention_backend)
+    flag = setting.flag("--attention-backend")
+    if flag is not None:
+        field, named = f"spec.engine.args[{flag.index}]", _named(flag.value)
+    if named is not None or is_configured(setting):
+        return Choice(field, named)
+    return Choice(field, None, _own_of_target(setting))
+
+
+def is_configured(setting: Setting) -> bool:
+    """Whether --attention-config decides; what stands in it is not looked at."""
+    return any(flag.name in ("-ac", "--attention-config") for flag in setting.flags)
+
+
+def backend_of_drafter(candidate: Candidate) -> Choice | None:
+    """The drafter's own backend; None for a method without attention of its own.
+
+    A drafter that names none has the target's or one that vLLM chooses, by method and release. Gemma 4's
+    assistant shares the target's cache and has the target's always.
+    """
+    drafter, setting = candidate.drafter, candidate.setting
+    if drafter.method in _WITHOUT:
+        return None
+    field, named = f"{candidate.path}.attentionBackend", _named(drafter.attention_backend)
+    if named is not None:
+        return Choice(field, named)
+    if _inherits(candidate):
+        target = backend_of_target(setting)
+        return Choice(field, target.named, target.own, inherited=True)
+    need = _need(setting, _kind_of_drafter(candidate))
+    if need is None:
+        return Choice(field, None)
+    # A drafter has layers of its own: size and sinks of the target's heads say nothing.
+    kv = candidate.options.get("kv_cache_dtype") or need.kv
+    own = replace(need, kv=str(kv), head=None, sinks=False, non_causal=drafter.method in NON_CAUSAL)
+    return Choice(field, None, vllm_choice(own, setting.version))
+
+
+def kind_of_target(setting: Setting) -> Kind | None:
+    """Kind of the target's attention; None where the catalogue does not tell, or it has several."""
+    attention = setting.target.attention if setting.target else None
+    if attention == "gqa" or (attention == "mla" and _is_mla_off(setting)):
+        return Kind.DENSE
+    return Kind.MLA if attention == "mla" else None
+
+
+def kv_format(setting: Setting) -> str:
+    """Value of --kv-cache-dtype in force."""
+    flag = setting.flag("--kv-cache-dtype")
+    return (flag.value or "auto") if flag else "auto"
+
+
+def _own_of_target(setting: Setting) -> str | None:
+    if _family(setting).startswith("gemma4"):
+        return "TRITON_ATTN"  # vLLM sets it itself: layers of Gemma 4 differ in head size
+    need = _need(setting, kind_of_target(setting))
+    return vllm_choice(need, setting.version) if need else None
+
+
+def _need(setting: Setting, kind: Kind | None) -> Need | None:
+    """What a layer of this kind needs; None where the kind, the GPU or a switch of AITER is not known."""
+    master = is_on(setting, MASTER)
+    switches = {name: is_on(setting, name) for name in (MHA, MLA)}
+    if kind is None or setting.gpu is None or master is None or None in switches.values():
+        return None
+    return Need(
+        kind=kind,
+        architecture=setting.gpu.architecture,
+        switches=frozenset(name for name, on in switches.items() if on and master),
+        kv=kv_format(setting),
+        head=setting.target.head_dim if setting.target else None,
+        sinks=_family(setting).startswith("gpt-oss"),
+        connector=setting.flag("--kv-transfer-config") is not None,
+    )
+
+
+def _inherits(candidate: Candidate) -> bool:
+    method, family = candidate.drafter.method, _family(candidate.setting)
+    if method == "mtp" and family.startswith("gemma4"):
+        return True
+    if method == "dspark":
+        return family.startswith("deepseek-v4")
+    old_runner = any(candidate.options.get(key) for key in _OLD_RUNNER)
+    return method != "dflash" and not old_runner and _INHERITS.holds(candidate.setting.version)
+
+
+def _kind_of_drafter(candidate: Candidate) -> Kind | None:
+    target, model = kind_of_target(candidate.setting), candidate.drafter.model
+    if model is None or target is Kind.DENSE:
+        return target
+    return Kind.MLA if "mla" in model.lower().rpartition("/")[2].split("-") else None
+
+
+def _is_mla_off(setting: Setting) -> bool:
+    given = variable_of(setting, "VLLM_MLA_DISABLE")
+    return given is not None and (given.value or "0") != "0"
+
+
+def _family(setting: Setting) -> str:
+    return setting.target.family if setting.target else ""
+
+
+def _named(text: str | None) -> str | None:
+    return None if text is None or text.lower() == "auto" else text.upper()
