@@ -1,4 +1,4 @@
-"""The rules themselves: well named, explained, and each with an example that it refuses and one that passes."""
+"""The rules themselves: well named, explained, each with an example that it refuses and one that passes."""
 
 from __future__ import annotations
 

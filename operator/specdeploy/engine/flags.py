@@ -1,27 +1,54 @@
 """Reading the words of `engine.args` as vLLM's parser would: names, values and their spellings.
 
 vLLM takes `--a-b`, `--a_b`, `--a-b=x`, `--a-b.key x` and, as argparse does, unambiguous beginnings of a name.
+What each release knows is in `parser`.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHORT = {
+    "-h": "--help",
+    "-ac": "--attention-config",
+    "-asc": "--api-server-count",
+    "-cc": "--compilation-config",
+    "-dc": "--diffusion-config",
+    "-dcp": "--decode-context-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-dpa": "--data-parallel-address",
+    "-dpb": "--data-parallel-backend",
+    "-dpe": "--data-parallel-external-lb",
+    "-dph": "--data-parallel-hybrid-lb",
+    "-dpl": "--data-parallel-size-local",
+    "-dpm": "--data-parallel-multi-port-external-lb",
+    "-dpn": "--data-parallel-rank",
+    "-dpp": "--data-parallel-rpc-port",
+    "-dpr": "--data-parallel-start-rank",
+    "-ep": "--enable-expert-parallel",
+    "-n": "--nnodes",
+    "-pcp": "--prefill-context-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-q": "--quantization",
+    "-r": "--node-rank",
     "-sc": "--speculative-config",
     "-tp": "--tensor-parallel-size",
-    "-pp": "--pipeline-parallel-size",
-    "-dp": "--data-parallel-size",
-    "-pcp": "--prefill-context-parallel-size",
 }
+_NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+_OPTIMIZATION = re.compile(r"-O=?(.+)")
 
 
 @dataclass(frozen=True)
 class Flag:
-    """One flag: its position in the list, its name in the long dashed spelling, its value if it has one."""
+    """One flag: its position in the list, its name in the long dashed spelling, its value if it has one.
+
+    `key`: what follows a dot: of `--kv-transfer-config.kv_role x` it is `kv_role`.
+    """
 
     index: int
     name: str
     value: str | None
+    key: str = ""
 
     def means(self, option: str) -> bool:
         """Whether it is `option`, written out or abbreviated."""
@@ -32,18 +59,36 @@ def read_flags(words: Sequence[str]) -> tuple[Flag, ...]:
     """The flags among `words`, in order."""
     found: list[Flag] = []
     for index, word in enumerate(words):
-        if not word.startswith("-"):
+        if not is_flag(word):
             continue
-        name, equals, value = word.partition("=")
+        name, equals, value = _expanded(word).partition("=")
         following = words[index + 1] if index + 1 < len(words) else None
-        if following is not None and following.startswith("-"):
+        if following is not None and is_flag(following):
             following = None
-        found.append(Flag(index, _long(name), value if equals else following))
+        root, _, key = name.partition(".")
+        found.append(Flag(index, _long(root), value if equals else following, key))
     return tuple(found)
 
 
-def _long(name: str) -> str:
-    root = name.partition(".")[0]
+def is_flag(word: str) -> bool:
+    """Whether the parser takes it for a flag and not for a value: `-1` is a value."""
+    return word.startswith("-") and len(word) > 1 and _NEGATIVE_NUMBER.fullmatch(word) is None
+
+
+def switched_on(flags: Sequence[Flag], option: str) -> bool:
+    """Whether the switch `option` is on: the last word on it decides, `--no-...` turns it off."""
+    off = f"--no-{option.removeprefix('--')}"
+    last = next((flag for flag in reversed(flags) if flag.name == off or flag.means(option)), None)
+    return last is not None and last.name != off
+
+
+def _expanded(word: str) -> str:
+    """`-O3` is short for `--optimization-level=3`."""
+    level = _OPTIMIZATION.fullmatch(word)
+    return f"--optimization-level={level[1]}" if level else word
+
+
+def _long(root: str) -> str:
     if root.startswith("--"):
         return root.replace("_", "-")
-    return SHORT.get(root, root)
+    return "--optimization-level" if root == "-O" else SHORT.get(root, root)

@@ -1,6 +1,7 @@
-"""Which engine image runs, and which vLLM is in it. Rules by version (`speculative`) ask here."""
+"""Which engine image runs, what its name tells, and which vLLM is in it. Rules by version ask here."""
 
 import re
+from dataclasses import dataclass
 
 from specdeploy.api.spec import Spec
 
@@ -10,7 +11,60 @@ from .versions import OLDEST, Version, parse_version
 DEFAULT_IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
 STOCK_REPOSITORIES = ("vllm/vllm-openai-rocm", "docker.io/vllm/vllm-openai-rocm")
 
+# What is not for AMD GPUs, by the last two parts of the repository, at whatever registry it is mirrored.
+NOT_ROCM: dict[str, str] = {
+    "vllm/vllm-openai": "vLLM for CUDA",
+    "vllm/vllm-openai-cpu": "vLLM for CPUs",
+    "vllm/vllm-tpu": "vLLM for TPUs",
+    "nvidia/vllm": "vLLM for CUDA",
+}
+# AMD's own images, which AMD no longer develops.
+DEPRECATED = ("rocm/vllm", "rocm/vllm-dev")
+
+# ROCm's naming: rocm7.0.0_vllm_0.18.1_20260101.
 _EMBEDDED = re.compile(r"vllm[_-](v?\d+\.\d+.*)")
+# Tags that are moved to newer images. `nightly-<commit>` and `nightly_main_<date>` are not.
+_FLOATING = re.compile(r"(latest|nightly|main|master|dev|edge|stable)?(-(rocm\d+|base))?")
+# AMD's tags for one family of architectures: gfx950-dcgpu, gfx94X-dcgpu.
+_ARCHITECTURE = re.compile(r"gfx\d+[acx]?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Image:
+    """The parts of an image's name. `tag` and `digest` are "" where they are absent."""
+
+    repository: str
+    tag: str
+    digest: str
+
+    @property
+    def project(self) -> str:
+        """The last two parts of the repository: the same in every mirror."""
+        return "/".join(self.repository.split("/")[-2:])
+
+    @property
+    def floats(self) -> bool:
+        """Whether the same name can mean another image tomorrow."""
+        return not self.digest and _FLOATING.fullmatch(self.tag) is not None
+
+    @property
+    def architectures(self) -> tuple[str, ...]:
+        """Those that the tag says it is for, as written; empty: it does not say."""
+        return tuple(_ARCHITECTURE.findall(self.tag))
+
+    def runs_on(self, architecture: str) -> bool:
+        """Whether it is for this one, as far as its tag tells: gfx94X is for gfx942."""
+        named = [each.lower().rstrip("x") for each in self.architectures]
+        return not named or any(architecture.startswith(each) for each in named)
+
+
+def parse_image(image: str) -> Image:
+    """The parts of `registry:5000/team/vllm:v0.33.0@sha256:...`."""
+    name, _, digest = image.partition("@")
+    # A colon before the last slash is a registry's port.
+    head, slash, last = name.rpartition("/")
+    base, _, tag = last.partition(":")
+    return Image(head + slash + base, tag, digest)
 
 
 def image_of(spec: Spec, pinned: str | None = None) -> str:
@@ -30,11 +84,11 @@ def version_of_tag(image: str) -> Version | None:
     A plain version tag counts only on an image that is named after vLLM: `team/server:v1.2` is not vLLM 1.2;
     and one that is too old to be used only on a copy of the project's own: `team/vllm:0.3.1` is the team's.
     """
-    repository, tag = _split(image)
-    embedded = _EMBEDDED.search(tag)
+    parts = parse_image(image)
+    embedded = _EMBEDDED.search(parts.tag)
     if embedded is not None:
         return parse_version(embedded[1])
-    name, version = repository.rpartition("/")[2], parse_version(tag)
+    name, version = parts.repository.rpartition("/")[2], parse_version(parts.tag)
     if version is None or "vllm" not in name:
         return None
     return version if version >= OLDEST or name.startswith("vllm-openai") else None
@@ -42,12 +96,4 @@ def version_of_tag(image: str) -> Version | None:
 
 def is_stock(image: str) -> bool:
     """Whether it is the vLLM project's own ROCm image, whose contents are known."""
-    return _split(image)[0] in STOCK_REPOSITORIES
-
-
-def _split(image: str) -> tuple[str, str]:
-    """Repository and tag, without a digest; a colon before the last slash is a registry's port."""
-    name = image.partition("@")[0]
-    head, slash, last = name.rpartition("/")
-    base, _, tag = last.partition(":")
-    return head + slash + base, tag
+    return parse_image(image).repository in STOCK_REPOSITORIES

@@ -4,6 +4,7 @@ A new release of vLLM is a change of data: `NEWEST` here, and rows in the tables
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,9 +19,14 @@ class Version(NamedTuple):
     minor: int
     patch: int = 0
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether its text named the patch."""
+        return self.patch != _ANY_PATCH
+
     def __str__(self) -> str:
-        exact = 0 < self.patch < _ANY_PATCH
-        return f"{self.major}.{self.minor}" + (f".{self.patch}" if exact else "")
+        patch = f".{self.patch}" if self.is_exact and self.patch else ""
+        return f"{self.major}.{self.minor}{patch}"
 
 
 # `--shutdown-timeout`, without which a rollout would cut running requests.
@@ -88,9 +94,22 @@ def _bound(text: str | None) -> Version | None:
     found = parse_version(text)
     if found is None:
         raise ValueError(f"{text!r} is no version")
-    return found if found.patch != _ANY_PATCH else found._replace(patch=0)
+    return found if found.is_exact else found._replace(patch=0)
 
 
 def beyond_tables(version: Version | None) -> bool:
     """Whether it is a minor release newer than the tables: what they don't know may be right there."""
     return version is not None and version[:2] > NEWEST[:2]
+
+
+def timeline(oldest: str, added: Mapping[str, str], gone: Mapping[str, str]) -> dict[str, Span]:
+    """When each name held: `oldest`, names that were there from the start; by release, those that it brought
+    and those that it no longer had. Names are words, apart by white space."""
+    first = {name: release for release, names in added.items() for name in names.split()}
+    until = {name: release for release, names in gone.items() for name in names.split()}
+    return {name: between(first.get(name), until.get(name)) for name in (*oldest.split(), *first)}
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a table's cell, apart by white space."""
+    return frozenset(text.split())
