@@ -1,0 +1,119 @@
+"""Compares what an installed vLLM says of each arm of a spec with what the rules say: `lint --engine`.
+
+The rules are asked as for the installed release, whatever the spec's image has: like is compared with like.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from specdeploy.api.rule import Finding, Severity
+from specdeploy.api.spec import Drafter, Spec
+from specdeploy.engine.arguments import serve_arguments
+from specdeploy.engine.catalogue.load import targets
+from specdeploy.engine.checks import on_drafters, on_spec
+from specdeploy.engine.rules import RULES
+from specdeploy.engine.setting import Setting, setting_of
+from specdeploy.engine.versions import parse_version
+
+from .asking import Answer, EngineWord
+from .rules import ENGINE_ACCEPTS, ENGINE_REFUSES, NOT_ASKED, OTHER_VERSION
+
+WORDS = 300
+
+# Concerns that vLLM's own validation decides: versions, methods, options, combinations. It knows nothing of the
+# rest: the pod, the hardware and its kernels, memory, the catalogue.
+DECIDED = ("SD2", "SD3", "SD4", "SD5")
+POLICY = "Refused by policy"
+# Errors among those that vLLM finds later than in its validation, and when.
+LATER: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm: where it stands in the spec, its method, and the errors that the rules find in it."""
+
+    field: str
+    method: str
+    errors: tuple[Finding, ...]
+
+
+def findings_of(spec: Spec, engine: EngineWord) -> tuple[Finding, ...]:
+    """What the engine's own word adds to the rules' findings on `spec`.
+
+    Raises:
+        EngineWordError: the engine could not be asked at all.
+    """
+    declared = setting_of(spec, targets=targets())
+    setting = replace(declared, version=parse_version(engine.version()))
+    found = [*_on_version(declared, setting, engine), *_on_arm(_baseline(setting), spec, None, engine)]
+    if any(finding.code != OTHER_VERSION.code for finding in found):
+        return tuple(found)  # every other arm would say the same
+    return (*found, *_on_drafters(setting, engine))
+
+
+def _on_version(declared: Setting, setting: Setting, engine: EngineWord) -> Iterator[Finding]:
+    named, installed = declared.version, setting.version
+    if named is None or installed is None or named[:2] == installed[:2]:
+        return
+    field = "spec.engine.vllmVersion" if declared.spec.engine.vllm_version else "spec.engine.image"
+    reason = f"the image has vLLM {named}, the one that was asked is {engine.version()}"
+    yield OTHER_VERSION.at(field, reason, f"ask a vLLM {named}")
+
+
+def _baseline(setting: Setting) -> Arm:
+    return Arm("spec.engine.args", "", _errors(on_spec(setting)))
+
+
+def _on_drafters(setting: Setting, engine: EngineWord) -> Iterator[Finding]:
+    found = on_drafters(setting)
+    for index, drafter in enumerate(setting.spec.drafters or []):
+        arm = Arm(f"spec.drafters[{index}]", drafter.method, _errors(found.get(drafter.name, ())))
+        yield from _on_arm(arm, setting.spec, drafter, engine)
+
+
+def _on_arm(arm: Arm, spec: Spec, drafter: Drafter | None, engine: EngineWord) -> Iterator[Finding]:
+    answer = engine.accepts(serve_arguments(spec, drafter))
+    said = f"vLLM {engine.version()}"
+    if answer.unasked:
+        yield NOT_ASKED.at(
+            arm.field, f"{said} could not be asked: {answer.unasked}", "see lint --help, --models"
+        )
+    elif (words := refusal(answer, arm.method)) and not arm.errors:
+        yield ENGINE_REFUSES.at(arm.field, f"{said} refuses it: {words}", "change what it names")
+    elif not words:
+        for error in filter(is_decided, arm.errors):
+            reason = f"{said} accepts it, {error.code} does not: {error.reason}"
+            yield ENGINE_ACCEPTS.at(error.field, reason, "report it as a bug of SpecDeploy or of vLLM")
+
+
+def refusal(answer: Answer, method: str) -> str:
+    """Why an engine would not serve as asked, in vLLM's own words and short; empty when it would.
+
+    `method`: of speculation, as asked for. That vLLM makes another one of it is a refusal of what was asked.
+    """
+    if not answer.ok:
+        return in_short(answer.error)
+    return "" if answer.method == method else f"it takes {method} for {answer.method or 'no speculation'}"
+
+
+def in_short(error: str) -> str:
+    """vLLM's text without pydantic's frame around it, on one line."""
+    text = re.sub(r"^\d+ validation errors? for \w+\s*", "", error.strip())
+    text = re.sub(r"\s*\[type=.*?, input_value=.*?, input_type=.*?\]", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s*For further information visit \S+", "", text)
+    text = " ".join(text.removeprefix("Value error, ").split()).rstrip(".")
+    return text if len(text) <= WORDS else f"{text[: WORDS - 3]}..."
+
+
+def is_decided(error: Finding) -> bool:
+    """Whether vLLM's validation would know of this error: then its acceptance contradicts the rule."""
+    return error.code.startswith(DECIDED) and error.code not in LATER and error.code not in _policy()
+
+
+def _policy() -> frozenset[str]:
+    return frozenset(rule.code for rule in RULES if rule.why.startswith(POLICY))
+
+
+def _errors(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(finding for finding in findings if finding.severity is Severity.ERROR)
