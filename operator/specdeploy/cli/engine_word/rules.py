@@ -25,8 +25,8 @@ ENGINE_ACCEPTS = Rule(
     name="engine-accepts",
     severity=Severity.WARNING,
     title="The installed vLLM accepts what another rule calls an error",
-    why="One of the two is wrong. Rules of policy, and those on what is only found when weights are loaded, are "
-    "not compared.",
+    why="One of the two is wrong. Rules of policy, and those on what is only found when weights are loaded, "
+    "are not compared.",
     source="the installed vLLM: its parser and EngineArgs.create_engine_config()",
     refused="",
     passed="""

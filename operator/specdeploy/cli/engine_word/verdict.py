@@ -21,8 +21,8 @@ from .rules import ENGINE_ACCEPTS, ENGINE_REFUSES, NOT_ASKED, OTHER_VERSION
 
 WORDS = 300
 
-# Concerns that vLLM's own validation decides: versions, methods, options, combinations. It knows nothing of the
-# rest: the pod, the hardware and its kernels, memory, the catalogue.
+# Concerns that vLLM's own validation decides: versions, methods, options, combinations. It knows nothing of
+# the rest: the pod, the hardware and its kernels, memory, the catalogue.
 DECIDED = ("SD2", "SD3", "SD4", "SD5")
 POLICY = "Refused by policy"
 # Errors among those that vLLM finds later than in its validation, and when.
@@ -76,9 +76,8 @@ def _on_arm(arm: Arm, spec: Spec, drafter: Drafter | None, engine: EngineWord) -
     answer = engine.accepts(serve_arguments(spec, drafter))
     said = f"vLLM {engine.version()}"
     if answer.unasked:
-        yield NOT_ASKED.at(
-            arm.field, f"{said} could not be asked: {answer.unasked}", "see lint --help, --models"
-        )
+        fix = "give a folder with <org>/<name>/config.json (--models)"
+        yield NOT_ASKED.at(arm.field, f"{said} could not be asked: {answer.unasked}", fix)
     elif (words := refusal(answer, arm.method)) and not arm.errors:
         yield ENGINE_REFUSES.at(arm.field, f"{said} refuses it: {words}", "change what it names")
     elif not words:

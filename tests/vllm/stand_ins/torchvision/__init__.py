@@ -1,8 +1,8 @@
 """A stand-in for torchvision in the engine's interpreter: any name can be imported, none does anything.
 
 The locked environment has no torchvision (`tools/vllm/requirements.lock`), but the code of a model that takes
-pictures imports it, and vLLM imports that code to learn what the model supports. Nothing of it is called then.
-Put on PYTHONPATH for that process only.
+pictures imports it, and vLLM imports that code to learn what the model supports. Nothing of it is called
+then. Put on PYTHONPATH for that process only.
 """
 
 import importlib.abc
