@@ -1,0 +1,55 @@
+"""What is known to go wrong and can't be known before the start. `docs/rules/` prints it."""
+
+# What a spec does not tell, and why; who sees it instead.
+NOT_CHECKABLE: tuple[tuple[str, str], ...] = (
+    (
+        "The HIP runtime and the driver of a node: graphs of ROCm 7.2 corrupt output (#46386)",
+        "they are in the image and on the node; output agreement compares the arms before a pod is ready",
+    ),
+    (
+        "Faults that only a long prompt brings (#40756, #57227, #50347)",
+        "the length of prompts is traffic; restarts end a trial as Unhealthy",
+    ),
+    (
+        "Acceptance that decays until the engine restarts (#41838, #11188)",
+        "it is a matter of uptime; the guard watches after the promotion",
+    ),
+    (
+        "Acceptance that differs by release or by model runner (#26191, #40551, #42004)",
+        "it depends on checkpoint and traffic; a new image is a new revision and is tried again",
+    ),
+    (
+        "Answers that prefix caching together with MTP changes (#43559), or concurrency (#35288), or nothing "
+        "that was found (#53180)",
+        "the reports contradict each other; output agreement compares the arms",
+    ),
+    (
+        "Hangs in the capture of graphs (#39010), in adaptive verification (#54011), behind a healthy probe "
+        "(#36960)",
+        "no condition is known that a spec shows; startupSeconds and the watch for stalls end them",
+    ),
+    (
+        "Memory that a crashed or sleeping engine has not given back (#42017, #37533)",
+        "it is the node's state; the first refusal for lack of free memory is tried again",
+    ),
+    (
+        "Memory of a device where amd.com/gpu is a partition (naming strategy `single`)",
+        "only the node's labels tell; accelerator.type bounds the kind of GPU",
+    ),
+    (
+        "Requests with min_p or logit_bias, which speculation answers with 400",
+        "they are traffic; the guard on HTTP errors compares the arms",
+    ),
+    (
+        "Tool calls and grammars that speculation breaks (#35800, #46118, #52620)",
+        "they are traffic; the guards on HTTP errors and on output length compare the arms",
+    ),
+    (
+        "A cold compile cache, which makes a young pod slow (ROCm/aiter#4055)",
+        "it is the volume's state; warm-up keeps it out of the evidence",
+    ),
+    (
+        "An image without AITER, 1.7 to 3.7 times slower (#56945), or built for one architecture only",
+        "it is inside the image; both arms have the same one",
+    ),
+)

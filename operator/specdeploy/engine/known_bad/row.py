@@ -1,0 +1,65 @@
+"""The shape of a row of known-bad combinations."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from specdeploy.engine.versions import ALWAYS, Span
+
+# In `KnownBad.target`: no backend is named, and vLLM takes ROCM_ATTN.
+DEFAULT = "default"
+
+
+class Effect(StrEnum):
+    """What happens."""
+
+    CRASH = "crash"
+    WRONG_OUTPUT = "wrong output"
+    SLOWER = "slower"
+
+
+@dataclass(frozen=True)
+class KnownBad:
+    """One combination. A condition that is empty holds always; all of them have to hold.
+
+    Attributes:
+        name: a few words in kebab-case.
+        what: what happens, as a clause.
+        fix: what to do, as a clause.
+        source: who reported it.
+        effect: its kind.
+        measured: somebody measured it on this very combination, so that it is an error and no warning.
+        span: releases in which it happens.
+        baseline: it happens without speculation too, so that it concerns the whole spec.
+        architectures: of the GPU; one that is not named in the spec is none of them.
+        targets: patterns (`glm-5.1*`) of the last part of spec.model, lower case.
+        methods: of the drafter.
+        tokens: least and most drafted tokens.
+        target, draft: backends that are named for them, or `DEFAULT`.
+        options: keys of the speculative config that are set.
+        switches: switches of AITER that are on.
+        flags: (flag, part of its value) in spec.engine.args.
+        without: flags that are not there.
+        replicated: the engine runs with data parallelism.
+        image: part of the image's name.
+    """
+
+    name: str
+    what: str
+    fix: str
+    source: str
+    effect: Effect
+    measured: bool = False
+    span: Span = ALWAYS
+    baseline: bool = False
+    architectures: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    tokens: tuple[int, int] = (1, 64)
+    target: tuple[str, ...] = ()
+    draft: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+    flags: tuple[tuple[str, str], ...] = ()
+    without: tuple[str, ...] = ()
+    replicated: bool = False
+    image: str = ""
