@@ -1,0 +1,184 @@
+"""The SpecDeployments in a file's text, each with what is wrong with how it is written."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from specdeploy.api.admission import Refusal, Refused, completed, object_refusals
+from specdeploy.api.findings import read_spec
+from specdeploy.api.names import API_VERSION, GROUP, KIND
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.spec import Spec
+
+from .files import Source
+from .nodes import Node, trees
+from .problems import Broken
+from .rules import ADMISSION, MISSING_FIELD, OBJECT_NAME, OTHER_KIND, QUOTED, TWICE, UNKNOWN_FIELD, VALUE
+from .values import Path, Values, place, value_at
+
+# Of one object; what is wrong a thousand times is understood after a few.
+MOST_FINDINGS = 50
+
+_RULES: dict[Refused, Rule] = {
+    Refused.VALUE: VALUE,
+    Refused.QUOTED: QUOTED,
+    Refused.UNQUOTED: QUOTED,
+    Refused.UNKNOWN: UNKNOWN_FIELD,
+    Refused.MISSING: MISSING_FIELD,
+    Refused.TWICE: TWICE,
+    Refused.RULE: ADMISSION,
+}
+_PLAIN_STEP = re.compile(r"[A-Za-z_][-\w]*\Z")
+_STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([^.\[]+)')
+
+
+@dataclass(frozen=True)
+class Located:
+    """A finding with its place. `document`: which one of the file, from 1; None: the file as a whole."""
+
+    file: str
+    line: int
+    column: int
+    document: int | None
+    finding: Finding
+
+
+@dataclass
+class Read:
+    """One SpecDeployment. `spec` is None where something is wrong that keeps it from being understood."""
+
+    file: str
+    document: int
+    name: str
+    namespace: str | None
+    body: dict[str, Any]
+    root: Node
+    spec: Spec | None = None
+    found: list[Located] = field(default_factory=list)
+
+    def locate(self, finding: Finding) -> Located:
+        """A finding on this object with the line and column of its field."""
+        at, _ = place(self.root, path_of(finding.field))
+        return Located(self.file, at.line, at.column, self.document, finding)
+
+
+@dataclass
+class Contents:
+    """What is in a file: its SpecDeployments, how many other documents, and what is wrong with the whole."""
+
+    objects: list[Read] = field(default_factory=list)
+    others: int = 0
+    broken: list[Located] = field(default_factory=list)
+
+
+def contents(source: Source) -> Contents:
+    """All that a file holds. Never raises, whatever it is."""
+    found = Contents()
+    if source.broken is not None:
+        found.broken.append(_located(source.name, source.broken, None))
+        return found
+    try:
+        for number, root in enumerate(trees(source.text), start=1):
+            for each in _objects(root):
+                _take(found, source.name, number, each)
+    except Broken as broken:
+        found.broken.append(_located(source.name, broken, None))
+    return found
+
+
+def _objects(root: Node) -> Iterator[Node]:
+    """The document, or the items of a v1 List."""
+    kind, items = value_at(root, ("kind",)), value_at(root, ("items",))
+    if kind is not None and kind.text == "List" and items is not None and items.tag == "seq":
+        yield from items.items
+    else:
+        yield root
+
+
+def _take(found: Contents, file: str, number: int, root: Node) -> None:
+    group, kind = (_text(root, key) for key in ("apiVersion", "kind"))
+    ours = group.partition("/")[0] == GROUP
+    if not ours and (group or kind != KIND):
+        found.others += 1
+        return
+    values = Values()
+    body = values.of(root)
+    read = Read(file, number, *_identity(body), body, root)
+    found.objects.append(read)
+    read.found += [_located(file, problem, number) for problem in islice(values.problems, MOST_FINDINGS)]
+    if (group, kind) != (API_VERSION, KIND):
+        wrong = "apiVersion" if group != API_VERSION else "kind"
+        reason = f"there is no {kind or 'object without a kind'} in {group or 'no apiVersion'}"
+        fix = f"write apiVersion: {API_VERSION} and kind: {KIND}"
+        read.found.append(read.locate(OTHER_KIND.at(wrong, reason, fix)))
+        return
+    _check(read)
+
+
+def _text(root: Node, key: str) -> str:
+    node = value_at(root, (key,))
+    return node.text if node is not None else ""
+
+
+def _identity(body: dict[str, Any]) -> tuple[str, str | None]:
+    metadata = body.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    name, namespace = known.get("name", known.get("generateName")), known.get("namespace")
+    return (
+        name if isinstance(name, str) else "",
+        namespace if isinstance(namespace, str) else None,
+    )
+
+
+def _check(read: Read) -> None:
+    """What the API server would refuse; where it would take it, the spec as the operator reads it."""
+    read.body = completed(read.body)
+    refused = list(islice(object_refusals(read.body), MOST_FINDINGS + 1))
+    read.found += [read.locate(_finding(read.root, each)) for each in refused[:MOST_FINDINGS]]
+    if len(refused) > MOST_FINDINGS:
+        more = VALUE.at("spec", f"more than {MOST_FINDINGS} things are wrong with it", "correct these first")
+        read.found.append(read.locate(more))
+    if any(each.why is not Refused.UNKNOWN for each in refused):
+        return
+    reading = read_spec(read.body["spec"])
+    left = (*reading.findings, *(finding for _, finding in reading.drafters))
+    read.found += [read.locate(finding) for finding in left]
+    if not any(finding.severity is Severity.ERROR for finding in left):
+        read.spec = reading.spec
+
+
+def _finding(root: Node, refusal: Refusal) -> Finding:
+    rule, fix = _RULES[refusal.why], refusal.fix
+    if refusal.path[0] == "metadata" and refusal.why is Refused.RULE:
+        rule = OBJECT_NAME
+    node = value_at(root, refusal.path)
+    if refusal.why is Refused.UNQUOTED and node is not None:
+        fix = f'write "{node.text[:64]}", in quotes'
+    return rule.at(dotted(refusal.path), refusal.reason, fix)
+
+
+def _located(file: str, broken: Broken, number: int | None) -> Located:
+    return Located(file, broken.line, broken.column, number, broken.rule.at("", broken.reason, broken.fix))
+
+
+def dotted(path: Path) -> str:
+    """`spec.drafters[0].name`; a key that is no plain word stands in brackets and quotes."""
+    steps = (
+        f"[{step}]"
+        if isinstance(step, int)
+        else f".{step}"
+        if _PLAIN_STEP.match(step)
+        else '["' + step.replace("\\", "\\\\").replace('"', '\\"') + '"]'
+        for step in path
+    )
+    return "".join(steps).removeprefix(".")
+
+
+def path_of(field: str) -> Path:
+    """The steps of a dotted path."""
+    return tuple(
+        int(index) if index else re.sub(r"\\(.)", r"\1", quoted) if quoted else plain
+        for index, quoted, plain in _STEP.findall(field)
+    )

@@ -1,0 +1,85 @@
+"""Which files are meant, and their text. I/O; whatever is in a file, it is told and never raised."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .problems import Broken
+from .rules import UNREADABLE
+
+MOST_BYTES = 16 * 1024 * 1024
+_ENDINGS = (".yaml", ".yml", ".json")
+# What a file in a folder must hold to be looked at: beside manifests there may be templates, and more.
+_OURS = ("specdeploy.dev", "SpecDeployment")
+STDIN = "-"
+
+
+class NoFileError(ValueError):
+    """Something on the command line that is no file, or a folder with nothing in it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as it is shown, and its text or why there is none."""
+
+    name: str
+    text: str = ""
+    broken: Broken | None = None
+
+
+def sources(named: Iterable[str]) -> Iterator[Source]:
+    """What is named: files, `-` for stdin, folders with all that is below them in the order of their names.
+
+    Raises:
+        NoFileError: a name that is none, or a folder without a file.
+    """
+    for name in named:
+        if name == STDIN:
+            yield _read("stdin", sys.stdin.buffer.read(MOST_BYTES + 1))
+        elif Path(name).is_dir():
+            yield from _below(name)
+        elif Path(name).exists():
+            yield _opened(name)
+        else:
+            raise NoFileError(f"{name}: no such file or folder")
+
+
+def _below(folder: str) -> Iterator[Source]:
+    paths = list(_paths(folder))
+    if not paths:
+        raise NoFileError(f"{folder}: no file that ends in {', '.join(_ENDINGS)}")
+    for path in paths:
+        source = _opened(path)
+        if source.broken is not None or any(word in source.text for word in _OURS):
+            yield source
+
+
+def _paths(folder: str) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(_ENDINGS):
+                yield str(Path(parent) / name)
+
+
+def _opened(name: str) -> Source:
+    try:
+        with Path(name).open("rb") as stream:
+            return _read(name, stream.read(MOST_BYTES + 1))
+    except OSError as error:
+        return Source(name, broken=Broken(UNREADABLE, 1, 1, str(error.strerror), "make it readable"))
+
+
+def _read(name: str, content: bytes) -> Source:
+    if len(content) > MOST_BYTES:
+        reason = f"is larger than {MOST_BYTES // 1024 // 1024} MiB"
+        return Source(name, broken=Broken(UNREADABLE, 1, 1, reason, "split it"))
+    try:
+        return Source(name, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        broken = Broken(UNREADABLE, line, column, f"is no UTF-8 text ({error.reason})", "save it as UTF-8")
+        return Source(name, broken=broken)
