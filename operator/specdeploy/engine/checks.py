@@ -7,7 +7,6 @@ error is for `lint`. The rules are in `rules`; what they look at is gathered by 
 from specdeploy.api.rule import Finding, errors
 from specdeploy.api.spec import Spec
 
-from .catalogue.load import targets
 from .rules import DRAFTER_CHECKS, SPEC_CHECKS
 from .setting import Setting, candidates_of, setting_of
 from .versions import Version
@@ -18,14 +17,14 @@ def check_spec(spec: Spec, image: str | None = None, version: Version | None = N
 
     `image`: the pinned one, if any. `version`: vLLM's, as an engine in this image has told it.
     """
-    return errors(on_spec(setting_of(spec, image=image, version=version, targets=targets())))
+    return errors(on_spec(setting_of(spec, image=image, version=version)))
 
 
 def check_drafters(
     spec: Spec, image: str | None = None, version: Version | None = None
 ) -> dict[str, tuple[Finding, ...]]:
     """What keeps each drafter that can't run from it, by its name. The rest as for `check_spec`."""
-    setting = setting_of(spec, image=image, version=version, targets=targets())
+    setting = setting_of(spec, image=image, version=version)
     wrong = {name: errors(findings) for name, findings in on_drafters(setting).items()}
     return {name: findings for name, findings in wrong.items() if findings}
 

@@ -10,6 +10,7 @@ from specdeploy.api.spec import Drafter, Spec
 from .accelerators import GPUS, Gpu
 from .arguments import PARALLEL, parallel_size
 from .catalogue.entries import Checkpoint, Target
+from .catalogue.load import about, with_extra
 from .flags import Flag, read_flags
 from .image import image_of, vllm_version
 from .revision import revision_of
@@ -38,6 +39,7 @@ class Setting:
         flags: of spec.engine.args, in order.
         parallel: sizes in force.
         target: what the catalogue knows of the target; None when it does not list it.
+        catalogue: entries that mention a model of the spec, the target's among them.
     """
 
     spec: Spec
@@ -47,6 +49,7 @@ class Setting:
     flags: tuple[Flag, ...]
     parallel: Parallel
     target: Target | None
+    catalogue: tuple[Target, ...]
 
     def flag(self, option: str) -> Flag | None:
         """The last flag that means `option` (`--max-model-len`), which is the one in force."""
@@ -84,12 +87,19 @@ class Candidate:
 
 
 def setting_of(
-    spec: Spec, *, image: str | None = None, version: Version | None = None, targets: tuple[Target, ...] = ()
+    spec: Spec,
+    *,
+    image: str | None = None,
+    version: Version | None = None,
+    targets: tuple[Target, ...] | None = None,
+    extra: tuple[Target, ...] = (),
 ) -> Setting:
     """What `spec` means. `image`: the pinned one, if any. `version`: as an engine itself said, if one did;
-    what the spec declares goes before it. `targets`: the catalogue."""
+    what the spec declares goes before it. `targets`: the catalogue; absent, the package's own. `extra`: a
+    user's own entries."""
     in_force = image or image_of(spec)
     tensor, pipeline, data, prefill = (parallel_size(spec, option) for option in PARALLEL)
+    catalogue = with_extra(about(_models(spec)) if targets is None else targets, extra)
     return Setting(
         spec=spec,
         image=in_force,
@@ -99,8 +109,13 @@ def setting_of(
         gpu=GPUS.get(spec.accelerator.type or ""),
         flags=read_flags(spec.engine.args or []),
         parallel=Parallel(tensor, pipeline, data, prefill),
-        target=next((target for target in targets if target.model == spec.model), None),
+        target=next((target for target in catalogue if target.model == spec.model), None),
+        catalogue=catalogue,
     )
+
+
+def _models(spec: Spec) -> frozenset[str]:
+    return frozenset({spec.model, *(each.model for each in spec.drafters or [] if each.model)})
 
 
 def candidates_of(setting: Setting) -> tuple[Candidate, ...]:

@@ -1,4 +1,5 @@
-"""The catalogue: targets and their known drafters. Plain data files in `data/`; `entries` gives their shape.
+"""The catalogue: targets and their known drafters. Plain data files in `data/`; `entries` gives their shape,
+`load` reads them.
 
 `rules` looks up what a spec names, `memory` takes parameters from it, `specdeploy catalog` prints it.
 """

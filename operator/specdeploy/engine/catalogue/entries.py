@@ -34,9 +34,12 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     """A drafter for one target.
 
     `model` is None where the layers are in the target. `block`: tokens that it was trained to draft at once
-    (DFlash counts its anchor: block 16 drafts 15). `parameters`: billions. `backends`: attention backend by
-    architecture (gfx942 ...) where one is known to be needed. `options`: keys of the speculative config that
-    it needs. `unsupported`: accelerators on which it is known not to run. `gated`, `licence`: None, unknown.
+    (DFlash counts its anchor: block 16 drafts 15). `parameters`: billions. `layers`, `kv_heads`, `head_dim`:
+    of its own cache (0 layers: it reads the target's); those of an mtp layer in the target are the target's.
+    `kv_share`: share of all cache that it is known to take, where that is published instead. `backends`:
+    attention backend by architecture (gfx942 ...) with which it is known to work, where others are not.
+    `options`: keys of the speculative config that it needs. `unsupported`: accelerators on which it is known
+    not to run. `gated`, `licence`: None, unknown.
     """
 
     method: str
@@ -45,6 +48,10 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     model: str | None = None
     block: int | None = None
     parameters: float | None = None
+    layers: int | None = None
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    kv_share: float | None = None
     since: str | None = None
     gated: bool | None = None
     licence: str | None = None
@@ -54,6 +61,18 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     notes: str = ""
     measured: tuple[Measured, ...] = ()
 
+    @property
+    def longest(self) -> int | None:
+        """Most tokens that it can draft at once; None where its block is unknown, or it has none."""
+        if self.block is None:
+            return None
+        return self.block - 1 if self.method == "dflash" else self.block
+
+    @property
+    def name(self) -> str:
+        """The checkpoint; of layers in the target, the method."""
+        return self.model or f"the target's own {self.method} layers"
+
 
 class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A model to serve, and its drafters.
@@ -61,7 +80,9 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     `family` groups targets that share rules (gemma4, qwen3.5, deepseek-v4 ...). `attention`: gqa, mla or
     hybrid (some layers keep a state instead of a cache). `parameters`, `active`: billions, all and per token.
     `weights_gib`: size of the checkpoint where it is published. `layers`, `kv_heads`, `head_dim`: of the
-    layers that keep a cache of the whole context, for the size of a token in it. None: unknown.
+    layers that keep a cache of the whole context, for the size of a token in it; of mla, one head of the
+    latent and the rotary part together. `state_mib`: state of one request in the layers without a cache.
+    None: unknown.
     """
 
     model: str
@@ -75,6 +96,7 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     layers: int | None = None
     kv_heads: int | None = None
     head_dim: int | None = None
+    state_mib: float | None = None
     context: int | None = None
     since: str | None = None
     gated: bool | None = None
