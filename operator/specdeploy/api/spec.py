@@ -85,6 +85,11 @@ class Drafter(Model):
         None,
         description="Attention backend of the drafter, such as TRITON_ATTN. Absent: vLLM's choice.",
     )
+    allow_lossy: bool | None = Field(
+        None,
+        description="true: this drafter may change what users read, which rejection_sample_method fly does. "
+        "Absent: false, and such a drafter is Invalid.",
+    )
     options: CoreObject | None = Field(
         None,
         description="Further keys of vLLM's speculative config, in its own spelling, such as "

@@ -1,30 +1,182 @@
-"""Rules on methods and their checkpoints."""
+"""Rules on methods: what the image has, and what vLLM takes a drafter for. `checkpoints` has the rest."""
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine.image import is_stock
+from specdeploy.engine.methods import METHODS
+from specdeploy.engine.missing import Missing, missing
+from specdeploy.engine.options import FIELDS, PATH_METHODS
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.speculative import Engine, check_drafter
+
+METHOD_TOO_YOUNG = Rule(
+    code="SD301",
+    name="method-too-young",
+    severity=Severity.ERROR,
+    title="The method came after the image's vLLM",
+    why="An engine that does not know the method refuses to start.",
+    source="SpeculativeConfig of vLLM 0.20 to 0.33",
+    refused="""
+engine: {vllmVersion: "0.22.1"}
+drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
+""",
+    passed="""
+engine: {vllmVersion: "0.26.0"}
+drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
+""",
+)
+METHOD_PERHAPS_MISSING = Rule(
+    code="SD302",
+    name="method-perhaps-missing",
+    severity=Severity.WARNING,
+    title="The method was first seen in a newer release than the image's",
+    why="Nobody looked at the releases in between; where it is missing the engine refuses to start.",
+    source="SpeculativeConfig of vLLM 0.24.0 and 0.26.0; AMD measured dspark on a build of 0.23.1 "
+    "(2026-08-20)",
+    refused="""
+engine: {vllmVersion: "0.25.1"}
+drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
+""",
+    passed="""
+engine: {vllmVersion: "0.26.0"}
+drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
+""",
+)
 
 
-def _check_drafter(candidate: Candidate) -> Iterator[Finding]:
-    setting = candidate.setting
-    engine = Engine(
-        image=setting.image,
-        version=setting.version,
-        tensor_parallel=setting.parallel.tensor,
-        pipeline_parallel=setting.parallel.pipeline,
-        data_parallel=setting.parallel.data,
-        eager=setting.flag("--enforce-eager") is not None,
-    )
-    yield from check_drafter(candidate.index, candidate.drafter, setting.spec, engine)
+def _check_release(candidate: Candidate) -> Iterator[Finding]:
+    method, version = METHODS[candidate.drafter.method], candidate.setting.version
+    lacking = missing(method.span, version, method.seen)
+    if lacking is None:
+        return
+    rule = METHOD_TOO_YOUNG if lacking is Missing.SURELY else METHOD_PERHAPS_MISSING
+    came = "came with" if lacking is Missing.SURELY else "was first seen in"
+    reason = f"{method.name} {came} vLLM {method.span.since}, the image has {version}"
+    yield rule.at(f"{candidate.path}.method", reason, "use a newer spec.engine.image or another method")
+
+
+FIELD_TOO_YOUNG = Rule(
+    code="SD303",
+    name="backend-of-drafter-too-young",
+    severity=Severity.ERROR,
+    title="The image's vLLM gives drafters no attention backend of their own",
+    why="vLLM refuses keys that it does not know, this one before 0.24.",
+    source="SpeculativeConfig of vLLM 0.22.1 and 0.24.0; AMD set it on a build of 0.23.1 (2026-08-20)",
+    refused="""
+engine: {vllmVersion: "0.22.1"}
+drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4,
+  attentionBackend: TRITON_ATTN}]
+""",
+    passed="""
+engine: {vllmVersion: "0.23.1"}
+drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4,
+  attentionBackend: TRITON_ATTN}]
+""",
+)
+
+
+def _check_backend_field(candidate: Candidate) -> Iterator[Finding]:
+    field = FIELDS["attention_backend"]
+    version = candidate.setting.version
+    lacking = missing(field.span, version, field.seen)
+    if candidate.drafter.attention_backend and lacking is Missing.SURELY:
+        reason = f"it came with vLLM {field.span.since}, the image has {version}"
+        yield FIELD_TOO_YOUNG.at(f"{candidate.path}.{field.name}", reason, "remove it or use a newer image")
+
+
+PACKAGE_MISSING = Rule(
+    code="SD304",
+    name="package-missing",
+    severity=Severity.ERROR,
+    title="The stock image lacks a package that the method imports",
+    why="vLLM imports it when it reads its arguments and ends with an ImportError.",
+    source="SpeculativeConfig of vLLM 0.33; requirements of vllm/vllm-openai-rocm",
+    refused="""
+drafters: [{name: d, method: suffix, numSpeculativeTokens: 16}]
+""",
+    passed="""
+engine: {image: "registry.example/team/vllm:v0.33.0"}
+drafters: [{name: d, method: suffix, numSpeculativeTokens: 16}]
+""",
+)
+
+
+def _check_package(candidate: Candidate) -> Iterator[Finding]:
+    method = METHODS[candidate.drafter.method]
+    if method.package and is_stock(candidate.setting.image):
+        reason = f"method {method.name} needs {method.package}, which the stock image does not have"
+        fix = "use an image that has it (spec.engine.image)"
+        yield PACKAGE_MISSING.at(f"{candidate.path}.method", reason, fix)
+
+
+PATH_TRAP = Rule(
+    code="SD308",
+    name="path-changes-the-method",
+    severity=Severity.ERROR,
+    title="vLLM takes the checkpoint's path for the name of another method",
+    why="Refused by policy: with draft_model and mtp vLLM looks for eagle-, eagle3, dflash and dspark in "
+    "the path and changes the "
+    "method; what would be measured is not what the drafter says.",
+    source="SpeculativeConfig of vLLM 0.32, where it detects the method",
+    refused="""
+drafters: [{name: d, method: draft_model, model: /models/dflash-cache/small, numSpeculativeTokens: 4}]
+""",
+    passed="""
+drafters: [{name: d, method: draft_model, model: /models/small, numSpeculativeTokens: 4}]
+""",
+)
+
+
+def _check_path(candidate: Candidate) -> Iterator[Finding]:
+    drafter = candidate.drafter
+    if drafter.method not in ("draft_model", "mtp"):
+        return
+    path = (drafter.model or candidate.setting.spec.model).lower()
+    taken = next((method for word, method in PATH_METHODS if word in path), None)
+    if taken is not None:
+        field = f"{candidate.path}.model" if drafter.model else f"{candidate.path}.method"
+        reason = f"by the path {path!r:.80} vLLM takes {drafter.method} for {taken}"
+        yield PATH_TRAP.at(field, reason, f"use method {taken}, or serve the checkpoint from another path")
+
+
+TWIN = Rule(
+    code="SD312",
+    name="same-drafter-twice",
+    severity=Severity.ERROR,
+    title="Two drafters are one configuration",
+    why="Refused by policy: a verdict belongs to the configuration, so the second would never be tried.",
+    source="SpecDeploy's own: verdicts belong to a revision",
+    refused="""
+drafters:
+  - {name: a, method: ngram, numSpeculativeTokens: 4}
+  - {name: b, method: ngram, numSpeculativeTokens: 4}
+""",
+    passed="""
+drafters:
+  - {name: a, method: ngram, numSpeculativeTokens: 4}
+  - {name: b, method: ngram, numSpeculativeTokens: 6}
+""",
+)
 
 
 def _check_twin(candidate: Candidate) -> Iterator[Finding]:
     if candidate.same_as is not None:
-        yield Finding(candidate.path, f"same as {candidate.same_as}", "remove one of the two")
+        yield TWIN.at(candidate.path, f"same as {candidate.same_as}", "remove one of the two")
 
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    METHOD_TOO_YOUNG,
+    METHOD_PERHAPS_MISSING,
+    FIELD_TOO_YOUNG,
+    PACKAGE_MISSING,
+    PATH_TRAP,
+    TWIN,
+)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
-DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_drafter, _check_twin)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
+    _check_release,
+    _check_backend_field,
+    _check_package,
+    _check_path,
+    _check_twin,
+)

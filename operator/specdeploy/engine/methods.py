@@ -1,0 +1,263 @@
+"""The methods of speculation, a row for each: what it needs, what its numbers mean, what it changes.
+
+`rules.methods` and `runner` read it; `docs/methods.md` is printed from it. Sources: vLLM's SpeculativeConfig
+and VllmConfig, 0.20 to 0.33, and AMD's measurements of 2026-08-20.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .versions import ALWAYS, Span, Version, between, since
+
+
+class Needs(StrEnum):
+    """Whether a method takes a checkpoint of its own (`drafters[].model`)."""
+
+    CHECKPOINT = "needed"
+    MAYBE = "optional"
+    NOTHING = "none"
+
+
+class Drafts(StrEnum):
+    """How the tokens of a step come about."""
+
+    ONE_BY_ONE = "one after another"
+    BLOCK = "a block at once"
+    LOOKED_UP = "looked up in the text"
+
+
+class Runner(StrEnum):
+    """vLLM's model runner, from 0.29 on V2 unless something needs V1."""
+
+    V1 = "V1"
+    V2 = "V2"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method.
+
+    Attributes:
+        name: `drafters[].method`, and vLLM's `method`.
+        title: what it is, in a few words.
+        span: the releases that have it.
+        needs: whether it takes a checkpoint.
+        drafts: one token after another, or all at once.
+        tokens: what `numSpeculativeTokens` means and how large it may be.
+        runner: which model runner runs it.
+        seen: a build older than `span` that is known to have had it.
+        families: families of targets that it is limited to; empty: any that has a drafter.
+        no_layers: families of targets that have no layers for it in them, so that a checkpoint is needed.
+        non_causal: its attention looks both ways, which not every backend can.
+        package: Python package that the stock image lacks; "" for none.
+        variants: names under which it is known too, and how to ask for them.
+        changes: what else it changes, and says in the log at most; sentences for the docs.
+    """
+
+    name: str
+    title: str
+    span: Span
+    needs: Needs
+    drafts: Drafts
+    tokens: str
+    runner: Runner = Runner.V2
+    seen: Version | None = None
+    families: tuple[str, ...] = ()
+    no_layers: tuple[str, ...] = ()
+    non_causal: bool = False
+    package: str = ""
+    variants: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+# True of every method.
+CHANGES: tuple[str, ...] = (
+    "Fewer KV blocks: the drafter's weights and cache, wider graphs, and on hybrid targets its share of the "
+    "state take memory (vllm:cache_config_info, num_gpu_blocks)",
+    "The compile cache is missed once: the speculative config is part of its key",
+    "Requests with min_p or logit_bias are answered with HTTP 400, which the baseline serves",
+    "Prefix-cache hits can fall, on hybrid targets to none (issues 38182, 54360)",
+)
+_HIDDEN_STATES = (
+    "From 0.29 on the engine's max_model_len falls to the draft's where the draft can't be extended "
+    "(YaRN overrides are not passed on); /v1/models tells",
+    "The last block of a prefix-cache hit is dropped and computed again, unless disable_eagle_block_drop "
+    "is set",
+)
+_ACTIVE = (
+    "From 0.33 on at most max_num_batched_tokens / lookahead requests run at once, with a warning in the log"
+)
+_NO_ASYNC = "Async scheduling is off, which the baseline has on"
+_ON_V1 = "It runs on the V1 model runner, the baseline from 0.29 on V2"
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "mtp",
+            "layers of the target that predict further tokens, or Gemma 4's assistant",
+            ALWAYS,
+            Needs.MAYBE,
+            Drafts.ONE_BY_ONE,
+            "passes; above the number of layers in the checkpoint a multiple of it, and the layers run again",
+            no_layers=("gemma4",),
+            variants=(
+                "Gemma 4's assistant: mtp with model google/<target>-assistant",
+                "the old names (deepseek_mtp, qwen3_next_mtp ...): mtp",
+            ),
+            changes=_HIDDEN_STATES,
+        ),
+        Method(
+            "eagle",
+            "a trained head on the target's last hidden state",
+            ALWAYS,
+            Needs.CHECKPOINT,
+            Drafts.ONE_BY_ONE,
+            "passes of the head, any number",
+            changes=_HIDDEN_STATES,
+        ),
+        Method(
+            "eagle3",
+            "a trained head on hidden states of three layers",
+            ALWAYS,
+            Needs.CHECKPOINT,
+            Drafts.ONE_BY_ONE,
+            "passes of the head, any number; with parallel_drafting all in one pass",
+            variants=(
+                "EAGLE-3.1: eagle3 with its checkpoint",
+                "P-EAGLE: eagle3 with options.parallel_drafting: true",
+            ),
+            changes=(*_HIDDEN_STATES, f"P-EAGLE: {_ON_V1[0].lower()}{_ON_V1[1:]}"),
+        ),
+        Method(
+            "dflash",
+            "a diffusion head that drafts a block in one pass",
+            ALWAYS,
+            Needs.CHECKPOINT,
+            Drafts.BLOCK,
+            "tokens of the block, at most block - 1: its first place is the token that is known",
+            non_causal=True,
+            variants=("DFlash2, LiLiCorr, XPress: dflash with a checkpoint that says so",),
+            changes=(*_HIDDEN_STATES, _ACTIVE),
+        ),
+        Method(
+            "dspark",
+            "DFlash's pass with a Markov head and a confidence head",
+            since("0.26"),
+            Needs.MAYBE,
+            Drafts.BLOCK,
+            "tokens of the block, at most block: it drafts from the known token too",
+            seen=Version(0, 23, 1),
+            non_causal=True,
+            variants=("DeepSeek-V4 and V4.1: dspark without model, the layers are in the target",),
+            changes=(*_HIDDEN_STATES, _ACTIVE),
+        ),
+        Method(
+            "draft_model",
+            "a small model of the same vocabulary",
+            ALWAYS,
+            Needs.CHECKPOINT,
+            Drafts.ONE_BY_ONE,
+            "passes of the small model, any number",
+            variants=("PARD: draft_model with options.parallel_drafting: true",),
+            changes=(
+                f"PARD, and use_heterogeneous_vocab: {_ON_V1[0].lower()}{_ON_V1[1:]}",
+                _HIDDEN_STATES[0],
+            ),
+        ),
+        Method(
+            "ngram",
+            "the continuation of the last tokens' earlier occurrence in the request",
+            ALWAYS,
+            Needs.NOTHING,
+            Drafts.LOOKED_UP,
+            "tokens copied at most, any number",
+            changes=(_NO_ASYNC,),
+        ),
+        Method(
+            "suffix",
+            "the likeliest continuation in trees over earlier requests and this one",
+            ALWAYS,
+            Needs.NOTHING,
+            Drafts.LOOKED_UP,
+            "tokens copied at most, the tree's depth (options.suffix_decoding_max_tree_depth, 24) is the "
+            "limit",
+            runner=Runner.V1,
+            package="arctic-inference==0.1.1",
+            changes=(_ON_V1, _NO_ASYNC),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class NotTaken:
+    """A method of vLLM's that `drafters[].method` does not have: its releases, why not, and what instead."""
+
+    name: str
+    span: Span
+    why: str
+    instead: str
+
+
+# Names from before `mtp` was one method; vLLM takes them with a warning and means `mtp`.
+MTP_ALIASES: tuple[str, ...] = (
+    "bailing_hybrid_mtp",
+    "bailing_hybrid_v3_mtp",
+    "deepseek_mtp",
+    "dots3_note_mtp",
+    "ernie_mtp",
+    "exaone4_5_mtp",
+    "exaone_moe_mtp",
+    "gemma4_mtp",
+    "glm4_moe_lite_mtp",
+    "glm4_moe_mtp",
+    "glm5_next_mtp",
+    "glm_ocr_mtp",
+    "hy_v3_mtp",
+    "hy_v4_mtp",
+    "inkling_mtp",
+    "kimi_k3_mtp",
+    "longcat_flash_mtp",
+    "mimo_mtp",
+    "mimo_v2_mtp",
+    "minimax_m3_mtp",
+    "nemotron_h_mtp",
+    "pangu_ultra_moe_mtp",
+    "qwen3_5_mtp",
+    "qwen3_next_mtp",
+    "qwen4_exp_mtp",
+    "step3p5_mtp",
+    "step5_mtp",
+)
+
+NOT_TAKEN: dict[str, NotTaken] = {
+    row.name: row
+    for row in (
+        NotTaken(
+            "ngram_gpu", ALWAYS, "ngram on the GPU, which ngram itself is from 0.29 on", "use method ngram"
+        ),
+        NotTaken(
+            "medusa", between(None, "0.33"), "vLLM dropped it in 0.33", "use a drafter of another method"
+        ),
+        NotTaken(
+            "mlp_speculator",
+            between(None, "0.33"),
+            "vLLM dropped it in 0.33",
+            "use a drafter of another method",
+        ),
+        NotTaken(
+            "custom_class",
+            since("0.22"),
+            "it runs code of which nothing is known here",
+            "use a drafter of another method",
+        ),
+        NotTaken(
+            "extract_hidden_states",
+            ALWAYS,
+            "it writes training data and makes nothing faster",
+            "remove the drafter",
+        ),
+        *(NotTaken(alias, ALWAYS, "it is an old name of mtp", "use method mtp") for alias in MTP_ALIASES),
+    )
+}

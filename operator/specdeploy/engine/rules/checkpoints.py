@@ -1,0 +1,176 @@
+"""Rules on checkpoints: whether a method needs one, and how many tokens it was trained to draft at once."""
+
+from collections.abc import Callable, Iterator
+
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.spec import NEEDS_MODEL, TAKES_NO_MODEL
+from specdeploy.engine.kinds import as_whole
+from specdeploy.engine.methods import METHODS
+from specdeploy.engine.setting import Candidate, Setting
+
+NO_CHECKPOINT = Rule(
+    code="SD305",
+    name="checkpoint-missing",
+    severity=Severity.ERROR,
+    title="The method needs a draft checkpoint",
+    why="There is nothing to draft with; the API server refuses it too.",
+    source="SpeculativeConfig of vLLM 0.20 to 0.33",
+    refused="""
+drafters: [{name: d, method: eagle3, numSpeculativeTokens: 4}]
+""",
+    passed="""
+drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4}]
+""",
+)
+CHECKPOINT_UNUSED = Rule(
+    code="SD306",
+    name="checkpoint-unused",
+    severity=Severity.ERROR,
+    title="The method takes no draft checkpoint",
+    why="Refused by policy: vLLM would ignore it, and the API server refuses it too.",
+    source="SpeculativeConfig of vLLM 0.20 to 0.33",
+    refused="""
+drafters: [{name: d, method: ngram, model: org/draft, numSpeculativeTokens: 4}]
+""",
+    passed="""
+drafters: [{name: d, method: ngram, numSpeculativeTokens: 4}]
+""",
+)
+
+
+def _check_checkpoint(candidate: Candidate) -> Iterator[Finding]:
+    drafter, field = candidate.drafter, f"{candidate.path}.model"
+    if drafter.method in NEEDS_MODEL and not drafter.model:
+        yield NO_CHECKPOINT.at(field, f"method {drafter.method} needs a draft checkpoint", "name it")
+    if drafter.method in TAKES_NO_MODEL and drafter.model:
+        yield CHECKPOINT_UNUSED.at(field, f"method {drafter.method} takes no checkpoint", "remove it")
+
+
+NO_LAYERS = Rule(
+    code="SD307",
+    name="assistant-missing",
+    severity=Severity.ERROR,
+    title="The target has no layers for mtp in it",
+    why="Gemma 4's come as a checkpoint of their own, the assistant; without it the engine refuses to start.",
+    source="SpeculativeConfig of vLLM 0.32: mtp of gemma4 is for the model type gemma4_assistant",
+    refused="""
+model: google/gemma-4-26B-A4B-it
+drafters: [{name: d, method: mtp, numSpeculativeTokens: 4}]
+""",
+    passed="""
+model: google/gemma-4-26B-A4B-it
+drafters: [{name: d, method: mtp, model: google/gemma-4-26B-A4B-it-assistant, numSpeculativeTokens: 4}]
+""",
+)
+
+
+def _check_layers(candidate: Candidate) -> Iterator[Finding]:
+    drafter, target = candidate.drafter, candidate.setting.target
+    if target and not drafter.model and target.family in METHODS[drafter.method].no_layers:
+        reason = f"{target.model} has no layers for {drafter.method} in it"
+        yield NO_LAYERS.at(f"{candidate.path}.model", reason, f"name its assistant, {target.model}-assistant")
+
+
+BEYOND_BLOCK = Rule(
+    code="SD309",
+    name="more-tokens-than-the-block",
+    severity=Severity.WARNING,
+    title="More tokens than the checkpoint was trained to draft at once",
+    why="It starts, and acceptance falls past the block: DeepSeek-V4-Flash (block 5) from 2.74 tokens a "
+    "step at 5 "
+    "to 1.31 at 7; Qwen3-8B (block 7) on GSM8K from 1.63x at 7 to 1.58x at 11 and 1.31x at 15.",
+    source="AMD's measurements of 2026-08-20; InferenceX for DeepSeek-V4",
+    refused="""
+model: Qwen/Qwen3-8B
+drafters: [{name: d, method: dspark, model: deepseek-ai/dspark_qwen3_8b_block7, numSpeculativeTokens: 11}]
+""",
+    passed="""
+model: Qwen/Qwen3-8B
+drafters: [{name: d, method: dspark, model: deepseek-ai/dspark_qwen3_8b_block7, numSpeculativeTokens: 7}]
+""",
+)
+BELOW_BLOCK = Rule(
+    code="SD310",
+    name="fewer-tokens-than-the-block",
+    severity=Severity.WARNING,
+    title="Fewer tokens than the block of a DeepSeek-V4 checkpoint",
+    why="Some releases refuse it at start: pull request 47419 added a guard, issue 50012 and a reviewer "
+    "served "
+    "3 tokens on block 5, and 0.32 has no guard.",
+    source="vLLM pull request 47419 and issue 50012; SpeculativeConfig of vLLM 0.32",
+    refused="""
+model: deepseek-ai/DeepSeek-V4-Flash-0731
+accelerator: {type: MI355X, count: 4}
+drafters: [{name: d, method: dspark, numSpeculativeTokens: 3}]
+""",
+    passed="""
+model: deepseek-ai/DeepSeek-V4-Flash-0731
+accelerator: {type: MI355X, count: 4}
+drafters: [{name: d, method: dspark, numSpeculativeTokens: 5}]
+""",
+)
+_WHOLE_BLOCK = ("deepseek-v4",)
+
+
+def _check_block(candidate: Candidate) -> Iterator[Finding]:
+    checkpoint, tokens = candidate.checkpoint, candidate.drafter.num_speculative_tokens
+    most = checkpoint.longest if checkpoint is not None else None
+    if checkpoint is None or most is None:
+        return
+    field = f"{candidate.path}.numSpeculativeTokens"
+    if tokens > most:
+        reason = (
+            f"the checkpoint has block {checkpoint.block} and drafts {most} at once, this asks for {tokens}"
+        )
+        yield BEYOND_BLOCK.at(field, reason, f"use {most} or fewer")
+    target = candidate.setting.target
+    if target and target.family in _WHOLE_BLOCK and tokens < most:
+        reason = f"the checkpoint has block {checkpoint.block}, this asks for {tokens}"
+        yield BELOW_BLOCK.at(field, reason, f"use {most}")
+
+
+BEYOND_TREE = Rule(
+    code="SD311",
+    name="more-tokens-than-the-tree",
+    severity=Severity.WARNING,
+    title="More tokens than the suffix tree is deep",
+    why="The tree's depth limits match and draft together; the tokens above it are never drafted.",
+    source="SpeculativeConfig of vLLM 0.33: suffix_decoding_max_tree_depth",
+    refused="""
+engine: {image: "registry.example/team/vllm:v0.33.0"}
+drafters: [{name: d, method: suffix, numSpeculativeTokens: 32}]
+""",
+    passed="""
+engine: {image: "registry.example/team/vllm:v0.33.0"}
+drafters: [{name: d, method: suffix, numSpeculativeTokens: 32, options: {suffix_decoding_max_tree_depth: 64}}]
+""",
+)
+_TREE_DEPTH = 24
+
+
+def _check_tree(candidate: Candidate) -> Iterator[Finding]:
+    if candidate.drafter.method != "suffix":
+        return
+    tokens = candidate.drafter.num_speculative_tokens
+    depth = as_whole(candidate.options.get("suffix_decoding_max_tree_depth", _TREE_DEPTH))
+    if depth is not None and tokens > depth:
+        reason = f"it is {tokens}, the tree is {depth} deep"
+        fix = "lower it or raise options.suffix_decoding_max_tree_depth"
+        yield BEYOND_TREE.at(f"{candidate.path}.numSpeculativeTokens", reason, fix)
+
+
+RULES: tuple[Rule, ...] = (
+    NO_CHECKPOINT,
+    CHECKPOINT_UNUSED,
+    NO_LAYERS,
+    BEYOND_BLOCK,
+    BELOW_BLOCK,
+    BEYOND_TREE,
+)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
+    _check_checkpoint,
+    _check_layers,
+    _check_block,
+    _check_tree,
+)

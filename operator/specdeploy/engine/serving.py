@@ -1,0 +1,63 @@
+"""What `engine.args` say about batches, lengths and switches, as vLLM reads it. Combinations ask here."""
+
+import re
+
+from .setting import Setting
+from .versions import since
+
+_SUFFIXED = re.compile(r"(\d+)(\.\d+)?([kKmMgGtT])")
+_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+# Defaults on GPUs with at least this memory: all Instincts from MI300X on.
+_LARGE_GPU_GIB = 160
+_DEFAULTS = since("0.32")  # in this release they were read
+_BATCHED_TOKENS = 16384
+_SEQUENCES = 1024
+
+
+def is_on(setting: Setting, switch: str) -> bool:
+    """Whether a flag without a value is in force: the last of `--x` and `--no-x` decides."""
+    off = f"--no-{switch.removeprefix('--')}"
+    given = [flag for flag in setting.flags if flag.means(switch) or flag.means(off)]
+    return bool(given) and given[-1].means(switch)
+
+
+def size_of(setting: Setting, option: str) -> int | None:
+    """The whole number of a flag, `16k` and `16K` included; None: it is absent, or names none (`auto`)."""
+    flag = setting.flag(option)
+    return None if flag is None or flag.value is None else _whole(flag.value.strip())
+
+
+def batched_tokens(setting: Setting) -> int | None:
+    """Tokens that one step may hold, all requests together; None: unknown."""
+    given = size_of(setting, "--max-num-batched-tokens")
+    return given if given is not None else _default(setting, _BATCHED_TOKENS)
+
+
+def sequences(setting: Setting) -> int | None:
+    """Requests that may run at once; None: unknown."""
+    given = size_of(setting, "--max-num-seqs")
+    if given is not None:
+        return given
+    default, tokens = _default(setting, _SEQUENCES), batched_tokens(setting)
+    return default if default is None or tokens is None else min(default, tokens)
+
+
+def _default(setting: Setting, value: int) -> int | None:
+    """vLLM's default for a large GPU, where nothing that moves it is set."""
+    large = setting.gpu is not None and setting.gpu.memory_gib >= _LARGE_GPU_GIB
+    moved = setting.flag("--performance-mode") is not None or setting.parallel.data > 1
+    return value if large and not moved and _DEFAULTS.holds(setting.version) else None
+
+
+def _whole(text: str) -> int | None:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    found = _SUFFIXED.fullmatch(text)
+    if found is None:
+        return None
+    number, fraction, suffix = found.groups()
+    if suffix in _BINARY:
+        return None if fraction else int(number) * _BINARY[suffix]
+    return int(float(number + (fraction or "")) * _DECIMAL[suffix])
