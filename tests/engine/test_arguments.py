@@ -7,14 +7,24 @@ from typing import Any
 
 import pytest
 
-from specdeploy.engine.arguments import OWNED, PARALLEL, check_arguments, parallel_size, serve_arguments
-from specdeploy.engine.flags import read_flags
+from specdeploy.api.rule import Finding
+from specdeploy.api.spec import Spec
+from specdeploy.engine.arguments import OWNED, PARALLEL, parallel_size, serve_arguments
+from specdeploy.engine.checks import on_spec
+from specdeploy.engine.rules import arguments, serving
+from specdeploy.engine.setting import setting_of
 from tests.engine.specs import everything, smallest
 
 
 def with_args(*words: str, count: int = 2) -> Any:
     spec = smallest("engine.args", list(words))
     return spec.model_copy(update={"accelerator": spec.accelerator.model_copy(update={"count": count})})
+
+
+def check_arguments(spec: Spec) -> tuple[Finding, ...]:
+    """Findings by the rules on words and sizes alone; those by version are tested with the flags."""
+    codes = {rule.code for rule in (*arguments.RULES, serving.SIZE, serving.PRODUCT)}
+    return tuple(finding for finding in on_spec(setting_of(spec)) if finding.code in codes)
 
 
 def test_the_smallest_baseline_has_model_address_parallelism_and_drain() -> None:
@@ -91,7 +101,7 @@ def test_every_spelling_of_an_owned_flag_is_refused(words: tuple[str, ...]) -> N
         ("--max-model-len", "8192"),
         ("--model-impl", "transformers"),
         ("--config-format", "hf"),
-        ("--host-memory", "1"),
+        ("--kv-cache-memory-bytes", "1"),
         ("--ssl-ca-certs", "/x"),
         ("--hf-overrides", '{"a": "--port"}'),
         ("--attention-backend", "TRITON_ATTN"),
@@ -163,12 +173,7 @@ def test_tensor_parallelism_takes_all_gpus_unless_another_kind_is_named(
     assert [parallel_size(with_args(*words), option) for option in PARALLEL] == sizes
 
 
-def test_values_are_read_after_an_equals_sign_and_from_the_next_word() -> None:
-    found = read_flags(["--a_b=1=2", "--c", "3", "--d", "--e", "word", "-x"])
-    assert [(f.index, f.name, f.value) for f in found] == [
-        (0, "--a-b", "1=2"),
-        (1, "--c", "3"),
-        (3, "--d", None),
-        (4, "--e", "word"),
-        (6, "-x", None),
-    ]
+@pytest.mark.parametrize("option", sorted(OWNED))
+def test_each_owned_flag_is_refused_by_one_rule(option: str) -> None:
+    (finding,) = check_arguments(with_args(option, "x"))
+    assert finding.code in {rule.code for rule in arguments.RULES}

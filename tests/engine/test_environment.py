@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Spec
 from specdeploy.engine import layout
-from specdeploy.engine.environment import OWNED, check_environment, engine_environment
+from specdeploy.engine.checks import on_spec
+from specdeploy.engine.environment import OWNED, engine_environment
 from specdeploy.engine.options import METHOD_SUBSTRINGS
+from specdeploy.engine.rules.environment import FIELD, TOKEN_TWICE
+from specdeploy.engine.setting import setting_of
 from tests.engine.specs import everything, smallest
 
 IMAGE = "vllm:v0.33.0"
@@ -20,6 +24,11 @@ def environment(spec: Spec, image: str = IMAGE) -> dict[str, Any]:
     names = [variable["name"] for variable in found]
     assert len(names) == len(set(names))
     return {variable["name"]: variable.get("value", variable.get("valueFrom")) for variable in found}
+
+
+def check_environment(spec: Spec) -> tuple[Finding, ...]:
+    codes = {FIELD.code, TOKEN_TWICE.code}
+    return tuple(finding for finding in on_spec(setting_of(spec)) if finding.code in codes)
 
 
 def test_the_smallest_engine_has_a_home_caches_and_explicit_switches() -> None:

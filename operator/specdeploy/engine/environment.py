@@ -1,12 +1,11 @@
 """Environment of the engine's container, the same in every arm. `manifests.container` uses it.
 
-The user's variables replace ours, except those that have a field of their own (`check_environment`).
+The user's variables replace ours, except those that have a field of their own (`rules.environment`).
 """
 
 from typing import Any
 
 from specdeploy.api.engine_spec import EnvVar, Storage
-from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Spec
 
 from .hashing import short_hash
@@ -25,7 +24,8 @@ OWNED: dict[str, str] = {
     "VLLM_ENGINE_READY_TIMEOUT_S": "use spec.engine.startupSeconds",
     NODE_VARIABLE: "choose another name",
 }
-_TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+# Those by which the hub knows who asks; ours where spec.engine.hfTokenSecretRef names a Secret.
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 
 def engine_environment(spec: Spec, image: str) -> list[dict[str, Any]]:
@@ -34,18 +34,6 @@ def engine_environment(spec: Spec, image: str) -> list[dict[str, Any]]:
     given = [_env_var(variable) for variable in spec.engine.env or []]
     replaced = {variable["name"] for variable in given}
     return [variable for variable in own if variable["name"] not in replaced] + given
-
-
-def check_environment(spec: Spec) -> tuple[Finding, ...]:
-    """Variables in `engine.env` that are ours to set."""
-    owned = dict(OWNED)
-    if spec.engine.hf_token_secret_ref:
-        owned |= dict.fromkeys(_TOKEN_VARIABLES, "spec.engine.hfTokenSecretRef sets it; keep one of the two")
-    return tuple(
-        Finding(f"spec.engine.env[{index}]", f"{variable.name} is set by SpecDeploy", owned[variable.name])
-        for index, variable in enumerate(spec.engine.env or [])
-        if variable.name in owned
-    )
 
 
 def _fixed(spec: Spec) -> list[dict[str, Any]]:

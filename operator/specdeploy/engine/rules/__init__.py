@@ -11,9 +11,47 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule
 from specdeploy.engine.setting import Candidate, Setting
 
-from . import catalogue, combinations, hardware, memory, methods, options, spec, versions
+from . import (
+    arguments,
+    catalogue,
+    checkpoints,
+    combinations,
+    drafting,
+    environment,
+    hardware,
+    memory,
+    methods,
+    options,
+    pod,
+    rejection,
+    runners,
+    schedule,
+    serving,
+    spec,
+    verification,
+    versions,
+)
 
-_MODULES = (versions, spec, methods, options, combinations, hardware, memory, catalogue)
+_MODULES = (
+    versions,
+    spec,
+    arguments,
+    serving,
+    environment,
+    pod,
+    methods,
+    checkpoints,
+    options,
+    rejection,
+    schedule,
+    drafting,
+    combinations,
+    verification,
+    runners,
+    hardware,
+    memory,
+    catalogue,
+)
 
 RULES: tuple[Rule, ...] = tuple(rule for module in _MODULES for rule in module.RULES)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = tuple(

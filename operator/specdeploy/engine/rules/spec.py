@@ -1,35 +1,77 @@
-"""Rules on the spec as a whole: the target, arguments, environment, pod, volumes."""
+"""Rules on the target and on the volumes of weights and compiled kernels."""
 
 import re
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule
-from specdeploy.engine.arguments import check_arguments
-from specdeploy.engine.environment import check_environment
-from specdeploy.engine.pod_template import check_pod_template
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine.environment import outlives_pod
 from specdeploy.engine.setting import Candidate, Setting
 
 # How checkpoints in the speculators format are named by their makers.
 _SPECULATORS = re.compile(r"-speculator\.(eagle3|peagle|dflash|dspark)")
 
+SPECULATES = Rule(
+    code="SD101",
+    name="target-speculates-by-itself",
+    severity=Severity.ERROR,
+    title="the target is a draft checkpoint",
+    why="A checkpoint in the speculators format names its own target and turns speculation on, so that no "
+    "arm would be without a drafter and nothing could be compared.",
+    source="vLLM's documentation of speculators checkpoints",
+    refused="model: RedHatAI/Qwen3-8B-speculator.eagle3",
+    passed="""\
+model: Qwen/Qwen3-8B
+drafters: [{name: e, method: eagle3, model: RedHatAI/Qwen3-8B-speculator.eagle3, numSpeculativeTokens: 3}]""",
+)
+READ_ONLY_CACHE = Rule(
+    code="SD102",
+    name="compile-cache-read-only",
+    severity=Severity.ERROR,
+    title="compiled kernels can't be written",
+    why="Engines write compiled kernels to that volume while they start. They end where they can't.",
+    source="vLLM's VLLM_CACHE_ROOT and Triton's TRITON_CACHE_DIR",
+    refused="engine: {compileCache: {persistentVolumeClaim: {claimName: kernels, readOnly: true}}}",
+    passed="engine: {compileCache: {persistentVolumeClaim: {claimName: kernels}}}",
+)
+WEIGHTS_LOST = Rule(
+    code="SD103",
+    name="weights-not-kept",
+    severity=Severity.WARNING,
+    title="every pod downloads the model again",
+    why="Weights that end with their pod are fetched anew by each pod of each trial: it starts later, and "
+    "the hub answers 429 when many pods ask at once.",
+    source="vllm-project/vllm#24541, huggingface/huggingface_hub#3312",
+    refused="engine: {weights: {emptyDir: {}}}",
+    passed="engine: {weights: {persistentVolumeClaim: {claimName: models}}}",
+)
+KERNELS_LOST = Rule(
+    code="SD104",
+    name="compiled-kernels-not-kept",
+    severity=Severity.ADVICE,
+    title="every pod compiles its kernels again",
+    why="With kernels from the pod before, a pod starts in about 40 % less time, and trials and rollbacks "
+    "are as much faster.",
+    source="vllm-project/vllm#49782, ROCm/aiter#4055",
+    refused="replicas: 4",
+    passed="engine: {compileCache: {hostPath: {path: /var/cache/engines}}}",
+)
+NOTHING_OFFLINE = Rule(
+    code="SD105",
+    name="offline-without-weights",
+    severity=Severity.WARNING,
+    title="the hub is not asked, and no volume has the model",
+    why="With weights.offline the engine finds models only on the volume of spec.engine.weights, and that "
+    "volume is empty when its pod starts, unless an init container fills it.",
+    source="huggingface_hub: HF_HUB_OFFLINE",
+    refused="engine: {weights: {offline: true}}",
+    passed="engine: {weights: {offline: true, persistentVolumeClaim: {claimName: models}}}",
+)
+
 
 def _check_target(setting: Setting) -> Iterator[Finding]:
-    """A checkpoint in the speculators format turns speculation on by itself: no arm would be a baseline."""
     if _SPECULATORS.search(setting.spec.model):
         reason = "this is a draft checkpoint that speculates by itself, so there would be no baseline"
-        yield Finding("spec.model", reason, "name the target; list the checkpoint under spec.drafters")
-
-
-def _check_arguments(setting: Setting) -> Iterator[Finding]:
-    yield from check_arguments(setting.spec)
-
-
-def _check_environment(setting: Setting) -> Iterator[Finding]:
-    yield from check_environment(setting.spec)
-
-
-def _check_pod_template(setting: Setting) -> Iterator[Finding]:
-    yield from check_pod_template(setting.spec)
+        yield SPECULATES.at("spec.model", reason, "name the target; list the checkpoint under spec.drafters")
 
 
 def _check_compile_cache(setting: Setting) -> Iterator[Finding]:
@@ -40,15 +82,30 @@ def _check_compile_cache(setting: Setting) -> Iterator[Finding]:
     for name, source in sources.items():
         if source and source.read_only:
             field = f"spec.engine.compileCache.{name}.readOnly"
-            yield Finding(field, "engines write compiled kernels there", "remove it")
+            yield READ_ONLY_CACHE.at(field, "engines write compiled kernels there", "remove it")
+    if not outlives_pod(cache):
+        fix = "name a persistentVolumeClaim or a hostPath"
+        yield KERNELS_LOST.at("spec.engine.compileCache", "compiled kernels end with their pod", fix)
 
 
-RULES: tuple[Rule, ...] = ()
+def _check_weights(setting: Setting) -> Iterator[Finding]:
+    engine = setting.spec.engine
+    # A path is in the image or on a volume of the user's own.
+    if outlives_pod(engine.weights) or setting.spec.model.startswith("/"):
+        return
+    field, fix = "spec.engine.weights", "name a persistentVolumeClaim or a hostPath that has the models"
+    if engine.weights and engine.weights.offline:
+        filled = engine.pod_template and engine.pod_template.init_containers
+        if not filled:
+            yield NOTHING_OFFLINE.at(field, "the volume is empty and the hub is not asked", fix)
+    else:
+        yield WEIGHTS_LOST.at(field, "the model's files end with their pod", fix)
+
+
+RULES: tuple[Rule, ...] = (SPECULATES, READ_ONLY_CACHE, WEIGHTS_LOST, KERNELS_LOST, NOTHING_OFFLINE)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_target,
-    _check_arguments,
-    _check_environment,
-    _check_pod_template,
     _check_compile_cache,
+    _check_weights,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()

@@ -1,0 +1,156 @@
+"""Rules on the words of engine.args: whose they are, and whether they are words at all."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine import arguments as table
+from specdeploy.engine.setting import Candidate, Setting
+
+END_OF_FLAGS = Rule(
+    code="SD110",
+    name="end-of-flags",
+    severity=Severity.ERROR,
+    title="`--` stands among the arguments",
+    why="Every word after it is no flag any more, and the flags of SpecDeploy come after it.",
+    source="Python's argparse",
+    refused="engine: {args: ['--', --max-num-seqs, '64']}",
+    passed="engine: {args: [--max-num-seqs, '64']}",
+)
+SEVERAL_WORDS = Rule(
+    code="SD111",
+    name="several-words-in-one",
+    severity=Severity.ERROR,
+    title="one item holds a flag and its value",
+    why="There is no shell that would split the item, so vLLM sees one flag with a space in its name.",
+    source="core/v1 Container: args are not run within a shell",
+    refused="engine: {args: ['--max-model-len 8192']}",
+    passed="engine: {args: [--max-model-len, '8192']}",
+)
+SPECULATION = Rule(
+    code="SD112",
+    name="speculation-in-the-arguments",
+    severity=Severity.ERROR,
+    title="the arguments turn speculation on",
+    why="engine.args go to every arm, the baseline included; there would be nothing to compare with.",
+    source="SpecDeploy: one speculative config for each drafter, none for the baseline",
+    refused='engine: {args: [--speculative-config, \'{"method": "ngram"}\']}',
+    passed="drafters: [{name: n, method: ngram, numSpeculativeTokens: 3}]",
+)
+FIELD = Rule(
+    code="SD113",
+    name="flag-with-a-field",
+    severity=Severity.ERROR,
+    title="the flag is set by a field of the spec",
+    why="Two places for one thing can disagree, and the rest of SpecDeploy reads the field.",
+    source="SpecDeploy",
+    refused="engine: {args: [--served-model-name, gemma]}",
+    passed="servedModelName: gemma",
+)
+SERVER = Rule(
+    code="SD114",
+    name="engine-out-of-reach",
+    severity=Severity.ERROR,
+    title="the flag takes the engine away from its probes and its Service",
+    why="Probes, the Service and the reading of metrics speak plain HTTP to one port of the pod. An engine "
+    "that is somewhere else never becomes ready.",
+    source="SpecDeploy",
+    refused="engine: {args: [--port, '9000']}",
+    passed="service: {port: 9000}",
+)
+SECRET = Rule(
+    code="SD115",
+    name="secret-in-the-arguments",
+    severity=Severity.ERROR,
+    title="a secret stands in the arguments",
+    why="Arguments are part of the pod, and everybody who may read pods could read the secret.",
+    source="Kubernetes' good practices for Secrets",
+    refused="engine: {args: [--api-key, abc]}",
+    passed="engine: {env: [{name: VLLM_API_KEY, valueFrom: {secretKeyRef: {name: keys, key: vllm}}}]}",
+)
+METRICS = Rule(
+    code="SD116",
+    name="metrics-off",
+    severity=Severity.ERROR,
+    title="the engine would have no metrics",
+    why="--disable-log-stats removes all of vLLM's metrics, those of speculation too: no trial could be "
+    "judged and no guard would see anything.",
+    source="vLLM's metrics loggers, 0.18 to 0.33",
+    refused="engine: {args: [--disable-log-stats]}",
+    passed="engine: {args: [--enable-log-requests]}",
+)
+DRAFTER_ONLY = Rule(
+    code="SD117",
+    name="flag-that-needs-a-drafter",
+    severity=Severity.ERROR,
+    title="an engine without a drafter does not start with the flag",
+    why="vLLM raises at the start when speculation is off, and the baseline has none.",
+    source="vLLM 0.29 and newer: --per-request-spec-decode-metrics",
+    refused="engine: {args: [--per-request-spec-decode-metrics, summary]}",
+    passed="engine: {args: [--kv-cache-metrics]}",
+)
+BACKEND_TWICE = Rule(
+    code="SD118",
+    name="attention-backend-twice",
+    severity=Severity.ERROR,
+    title="the attention backend is given twice",
+    why="The last of the two would be in force, and the rules on backends look at the field.",
+    source="SpecDeploy",
+    refused="engine: {attentionBackend: TRITON_ATTN, args: [--attention-backend, ROCM_ATTN]}",
+    passed="engine: {attentionBackend: TRITON_ATTN}",
+)
+
+_OWNED: tuple[tuple[Rule, Mapping[str, tuple[str, str]]], ...] = (
+    (SPECULATION, table.SPECULATION),
+    (FIELD, table.FIELDS),
+    (SERVER, table.SERVER),
+    (SECRET, table.SECRETS),
+    (METRICS, table.METRICS),
+    (DRAFTER_ONLY, table.DRAFTER_ONLY),
+)
+
+
+def _check_words(setting: Setting) -> Iterator[Finding]:
+    for index, word in enumerate(setting.spec.engine.args or []):
+        name = word.partition("=")[0]
+        if word == "--":
+            reason = "'--' ends the flags, ours after it included"
+            yield END_OF_FLAGS.at(_path(index), reason, "remove it")
+        elif name.startswith("-") and any(letter.isspace() for letter in name):
+            fix = "write each word as an item of its own"
+            yield SEVERAL_WORDS.at(_path(index), f"{word!r:.80} holds several words", fix)
+
+
+def _check_owned(setting: Setting) -> Iterator[Finding]:
+    for flag in setting.flags:
+        rules = ((rule, owned, option) for rule, owned in _OWNED for option in owned if flag.means(option))
+        found = next(rules, None)
+        if found is not None:
+            rule, owned, option = found
+            reason, fix = owned[option]
+            yield rule.at(_path(flag.index), f"{option} is not allowed here: {reason}", fix)
+
+
+def _check_backend(setting: Setting) -> Iterator[Finding]:
+    option = "--attention-backend"
+    for flag in setting.flags:
+        if setting.spec.engine.attention_backend and flag.means(option):
+            reason = f"{option} is not allowed here: spec.engine.attentionBackend is set too"
+            yield BACKEND_TWICE.at(_path(flag.index), reason, "keep one of the two")
+
+
+def _path(index: int) -> str:
+    return f"spec.engine.args[{index}]"
+
+
+RULES: tuple[Rule, ...] = (
+    END_OF_FLAGS,
+    SEVERAL_WORDS,
+    *(rule for rule, _ in _OWNED),
+    BACKEND_TWICE,
+)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
+    _check_words,
+    _check_owned,
+    _check_backend,
+)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()
