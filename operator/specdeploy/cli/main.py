@@ -1,26 +1,23 @@
 """`specdeploy`, and `kubectl specdeploy`: errors are one line on stderr and a non-zero exit."""
 
-import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
-import yaml
-from rich.console import Console
 
-from specdeploy.api.crd import as_yaml
-from specdeploy.api.findings import read_status
 from specdeploy.api.names import ANNOTATION_ABORT, ANNOTATION_PAUSED, ANNOTATION_RETRY
-from specdeploy.cli import plot as pictures
-from specdeploy.cli import show
+from specdeploy.cli.lint import lint
+from specdeploy.cli.render import render
 from specdeploy.cli.replay import replay
 from specdeploy.cli.simulate import simulate
 
+# What a command needs is imported where it runs: `lint` and `render` answer in a blink only without the
+# Kubernetes client, the judge and the rest.
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -38,7 +35,8 @@ Form = Annotated[Literal["table", "json", "yaml"], typer.Option("--output", "-o"
 def run() -> None:
     """The operator. Its settings are SPECDEPLOY_* variables."""
     with reported():
-        # Imported here: the other commands start fast without it.
+        import asyncio  # noqa: PLC0415
+
         from specdeploy import app as operator_app  # noqa: PLC0415
         from specdeploy.logs import set_up  # noqa: PLC0415
         from specdeploy.settings import load  # noqa: PLC0415
@@ -51,6 +49,8 @@ def run() -> None:
 @app.command()
 def crd() -> None:
     """Print the CustomResourceDefinition."""
+    from specdeploy.api.crd import as_yaml  # noqa: PLC0415
+
     sys.stdout.write(as_yaml())
 
 
@@ -70,7 +70,7 @@ def status(
 
         space = "" if everywhere and not name else namespace or ask.current_namespace()
         found = [ask.read_one(space, name)] if name else ask.read_all(space)
-        _print(found, output, lambda: show.listing(found))
+        _print(found, output, lambda: _show().listing(found))
 
 
 @app.command()
@@ -78,7 +78,7 @@ def explain(name: Name, namespace: Namespace = "", output: Form = "table") -> No
     """Why it is as it is: the trial with its interval, every verdict, the numbers."""
     with reported():
         found = _one(name, namespace)
-        _print(found, output, lambda: show.explanation(found))
+        _print(found, output, lambda: _show().explanation(found))
 
 
 @app.command()
@@ -86,6 +86,9 @@ def plot(name: Name, output: Annotated[Path, typer.Option("--output", "-o", help
          namespace: Namespace = "") -> None:  # fmt: skip
     """The trials' windows, intervals and verdicts as a picture (SVG)."""
     with reported():
+        from specdeploy.api.findings import read_status  # noqa: PLC0415
+        from specdeploy.cli import plot as pictures  # noqa: PLC0415
+
         found = _one(name, namespace)
         shown = pictures.panels(read_status(found.get("status"))[0])
         output.write_text(pictures.svg(f"{found['metadata']['name']}: speed relative to the baseline", shown))
@@ -116,6 +119,8 @@ def resume(name: Name, namespace: Namespace = "") -> None:
     _annotate(name, namespace, {ANNOTATION_PAUSED: None}, "resumed")
 
 
+app.command()(lint)
+app.command()(render)
 app.command()(replay)
 app.command()(simulate)
 
@@ -139,7 +144,16 @@ def _one(name: str, namespace: str) -> dict[str, Any]:
     return ask.read_one(namespace or ask.current_namespace(), name)
 
 
-def _print(found: Any, output: str, table: Any) -> None:
+def _show() -> Any:
+    from specdeploy.cli import show  # noqa: PLC0415
+
+    return show
+
+
+def _print(found: Any, output: str, table: Callable[[], Any]) -> None:
+    import yaml  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+
     if output == "json":
         typer.echo(json.dumps(found, indent=2))
     elif output == "yaml":

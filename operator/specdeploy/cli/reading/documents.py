@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from specdeploy.api.admission import Refusal, Refused, completed, object_refusals
 from specdeploy.api.findings import read_spec
 from specdeploy.api.names import API_VERSION, GROUP, KIND
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Finding, Rule
 from specdeploy.api.spec import Spec
 
 from .files import Source
@@ -30,6 +30,7 @@ _RULES: dict[Refused, Rule] = {
     Refused.TWICE: TWICE,
     Refused.RULE: ADMISSION,
 }
+_DRAFTERS = ("spec", "drafters")
 _PLAIN_STEP = re.compile(r"[A-Za-z_][-\w]*\Z")
 _STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([^.\[]+)')
 
@@ -47,7 +48,11 @@ class Located:
 
 @dataclass
 class Read:
-    """One SpecDeployment. `spec` is None where something is wrong that keeps it from being understood."""
+    """One SpecDeployment, and what is wrong with how it is written.
+
+    `spec` holds the drafters that can be read, `kept` their places in the file; it is None where something
+    else can't be read.
+    """
 
     file: str
     document: int
@@ -56,12 +61,21 @@ class Read:
     body: dict[str, Any]
     root: Node
     spec: Spec | None = None
+    kept: tuple[int, ...] = ()
     found: list[Located] = field(default_factory=list)
 
     def locate(self, finding: Finding) -> Located:
-        """A finding on this object with the line and column of its field."""
+        """A finding with the line and column of its field."""
         at, _ = place(self.root, path_of(finding.field))
         return Located(self.file, at.line, at.column, self.document, finding)
+
+    def locate_in_spec(self, finding: Finding) -> Located:
+        """A finding on `spec`, whose drafters may be fewer than the file's."""
+        path = path_of(finding.field)
+        if path[:2] == _DRAFTERS and len(path) > 2 and isinstance(path[2], int):
+            path = (*path[:2], self.kept[path[2]], *path[3:])
+            finding = replace(finding, field=dotted(path))
+        return self.locate(finding)
 
 
 @dataclass
@@ -140,13 +154,21 @@ def _check(read: Read) -> None:
     if len(refused) > MOST_FINDINGS:
         more = VALUE.at("spec", f"more than {MOST_FINDINGS} things are wrong with it", "correct these first")
         read.found.append(read.locate(more))
-    if any(each.why is not Refused.UNKNOWN for each in refused):
-        return
-    reading = read_spec(read.body["spec"])
+    wrong = [each.path for each in refused if each.why is not Refused.UNKNOWN]
+    if all(path[:2] == _DRAFTERS and len(path) > 2 for path in wrong):
+        _read_spec(read, {path[2] for path in wrong})
+
+
+def _read_spec(read: Read, left_out: set[str | int]) -> None:
+    """The spec as the operator reads it, without the drafters that the API server would refuse."""
+    raw = read.body["spec"]
+    listed = list(enumerate(raw.get("drafters", ())))
+    kept = [(index, drafter) for index, drafter in listed if index not in left_out]
+    read.kept = tuple(index for index, _ in kept)
+    reading = read_spec({**raw, "drafters": [drafter for _, drafter in kept]})
     left = (*reading.findings, *(finding for _, finding in reading.drafters))
-    read.found += [read.locate(finding) for finding in left]
-    if not any(finding.severity is Severity.ERROR for finding in left):
-        read.spec = reading.spec
+    read.found += [read.locate_in_spec(finding) for finding in left]
+    read.spec = None if left else reading.spec
 
 
 def _finding(root: Node, refusal: Refusal) -> Finding:

@@ -1,0 +1,176 @@
+"""`specdeploy lint`: every rule that needs no cluster, on files, stdin and folders.
+
+Exit code 0: no error (warnings and advice may be there); 1: an error, with `--strict` a warning too; 2: a bad
+option, a file that does not exist, an engine that can't be asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from specdeploy.api.rule import Finding, Rule
+    from specdeploy.api.spec import Spec
+    from specdeploy.cli.checking import Checked, Report
+    from specdeploy.engine.catalogue.entries import Target
+    from specdeploy.engine.versions import Version
+
+    Ask = Callable[[Spec], tuple[Finding, ...]]
+
+_FAILED, _USAGE = 1, 2
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Files, folders with YAML and JSON files, or - for stdin."),
+]
+VllmVersion = Annotated[
+    str | None,
+    typer.Option(metavar="VERSION", help="vLLM's version, such as 0.33, where a spec does not tell it."),
+]
+Catalog = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Entries of your own, beside the catalogue's.")
+]
+Form = Annotated[
+    Literal["table", "json", "yaml", "sarif"], typer.Option("--output", "-o", help="Form of the answer.")
+]
+Engine = Annotated[bool, typer.Option("--engine", help="Ask an installed vLLM's own parser too.")]
+EnginePython = Annotated[
+    str,
+    typer.Option(
+        metavar="PATH", envvar="SPECDEPLOY_ENGINE_PYTHON", help="The Python that has vLLM, for --engine."
+    ),
+]
+Models = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="<org>/<name>/config.json of the models, for --engine.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
+
+
+def lint(
+    files: Files,
+    vllm_version: VllmVersion = None,
+    catalog: Catalog = None,
+    output: Form = "table",
+    engine: Engine = False,
+    engine_python: EnginePython = "python3",
+    models: Models = None,
+    strict: Strict = False,
+) -> None:
+    """Check SpecDeployments against every rule that needs no cluster: field, reason, fix.
+
+    Exit code 1 on an error, 0 with warnings.
+    """
+    # Imported here, as in all of this file: other commands start fast without it.
+    from specdeploy.api.rule import Severity  # noqa: PLC0415
+    from specdeploy.cli.checking import rules_by_code  # noqa: PLC0415
+
+    version, extra = version_of(vllm_version), _catalogue(catalog)
+    with ExitStack() as stack:
+        ask, further = _engine(stack, engine_python, models) if engine else (None, ())
+        report = _report(files, version, extra, ask)
+    _answer(report, output, rules_by_code(further))
+    if report.count(Severity.ERROR) or (strict and report.count(Severity.WARNING)):
+        raise typer.Exit(_FAILED)
+
+
+def _report(files: list[str], version: Version | None, extra: tuple[Target, ...], ask: Ask | None) -> Report:
+    from specdeploy.cli.checking import Report, check, located  # noqa: PLC0415
+    from specdeploy.cli.reading import NoFileError, contents, sources  # noqa: PLC0415
+
+    report = Report()
+    try:
+        for source in sources(files):
+            held = contents(source)
+            readable = [(read, read.spec) for read in held.objects if read.spec is not None]
+            pairs = [(read, check(spec, asked=version, extra=extra)) for read, spec in readable]
+            findings = [(read, (*checked.findings, *_asked(ask, checked))) for read, checked in pairs]
+            report.add(held, located(held, findings), [checked for _, checked in pairs])
+    except NoFileError as error:
+        usage(str(error))
+    return report
+
+
+def _asked(ask: Ask | None, checked: Checked) -> tuple[Finding, ...]:
+    """What the engine says, if it is asked."""
+    if ask is None:
+        return ()
+    from specdeploy.cli.engine_word import EngineWordError  # noqa: PLC0415
+
+    try:
+        return ask(checked.spec)
+    except EngineWordError as error:
+        usage(f"--engine: {error}")
+
+
+def _engine(stack: ExitStack, python: str, models: Path | None) -> tuple[Ask, tuple[Rule, ...]]:
+    """How to ask the engine, and the rules of its findings. The engine ends with `stack`."""
+    from specdeploy.cli.engine_word import RULES, EngineWord, findings_of  # noqa: PLC0415
+
+    word = stack.enter_context(EngineWord(python, models))
+    return lambda spec: findings_of(spec, word), RULES
+
+
+def version_of(text: str | None) -> Version | None:
+    """The version that an option names; ends the command where it is none."""
+    from specdeploy.engine.versions import parse_version  # noqa: PLC0415
+
+    found = parse_version(text) if text else None
+    if text and found is None:
+        usage(f"--vllm-version: {text!r} is no version; write one such as 0.33 or 0.33.0")
+    return found
+
+
+def _catalogue(file: Path | None) -> tuple[Target, ...]:
+    from specdeploy.engine.catalogue.load import CatalogueError, read_entries  # noqa: PLC0415
+
+    if file is None:
+        return ()
+    try:
+        return read_entries(file.read_text(encoding="utf-8"), str(file))
+    except OSError as error:
+        usage(f"--catalog: {file}: {error.strerror}")
+    except (CatalogueError, UnicodeDecodeError) as error:
+        usage(f"--catalog: {error}")
+
+
+def _answer(report: Report, output: str, rules: dict[str, Rule]) -> None:
+    from specdeploy.cli.lint_forms import summary  # noqa: PLC0415
+
+    for text in _texts(report, output, rules):
+        typer.echo(text)
+    # What programs read is only the findings.
+    typer.echo(summary(report), err=output != "table")
+
+
+def _texts(report: Report, output: str, rules: dict[str, Rule]) -> Iterator[str]:
+    from specdeploy.cli import lint_forms  # noqa: PLC0415
+
+    if output == "table":
+        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        yield from (lint_forms.line(each, colour=colour) for each in report.found)
+    elif output == "yaml":
+        import yaml  # noqa: PLC0415
+
+        found = lint_forms.as_dicts(report, rules)
+        yield yaml.safe_dump(found, sort_keys=False, allow_unicode=True).rstrip("\n")
+    elif output == "sarif":
+        from specdeploy import __version__  # noqa: PLC0415
+        from specdeploy.cli import sarif  # noqa: PLC0415
+
+        yield json.dumps(sarif.log(report.found, rules.values(), __version__), indent=2)
+    else:
+        yield json.dumps(lint_forms.as_dicts(report, rules), indent=2)
+
+
+def usage(message: str) -> NoReturn:
+    """One line on stderr, exit 2."""
+    typer.echo(f"specdeploy: {' '.join(message.split())}", err=True)
+    raise typer.Exit(_USAGE)
