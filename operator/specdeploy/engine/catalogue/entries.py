@@ -70,8 +70,8 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
 
     @property
     def name(self) -> str:
-        """The checkpoint; of layers in the target, the method."""
-        return self.model or f"the target's own {self.method} layers"
+        """The checkpoint, or that there is none."""
+        return self.model or "the target's own layers"
 
 
 class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -81,8 +81,8 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     hybrid (some layers keep a state instead of a cache). `parameters`, `active`: billions, all and per token.
     `weights_gib`: size of the checkpoint where it is published. `layers`, `kv_heads`, `head_dim`: of the
     layers that keep a cache of the whole context, for the size of a token in it; of mla, one head of the
-    latent and the rotary part together. `state_mib`: state of one request in the layers without a cache.
-    None: unknown.
+    latent and the rotary part together. `state_layers`: those that keep a state; `state_mib`: the state of
+    one request in all of them. `vocabulary`: tokens. None: unknown.
     """
 
     model: str
@@ -96,7 +96,9 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     layers: int | None = None
     kv_heads: int | None = None
     head_dim: int | None = None
+    state_layers: int | None = None
     state_mib: float | None = None
+    vocabulary: int | None = None
     context: int | None = None
     since: str | None = None
     gated: bool | None = None

@@ -1,10 +1,311 @@
-"""Rules on memory."""
+"""Rules on memory: what does not fit the GPUs of a pod, and what a drafter takes from the cache.
+
+All but the first are estimates (`engine.memory`), so they warn and do not refuse.
+"""
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine.memory import (
+    Memory,
+    baseline_memory,
+    cache_lost,
+    device_gib,
+    drafter_memory,
+    max_num_seqs,
+    requests_at_once,
+    resized,
+    weights_gib,
+)
 from specdeploy.engine.setting import Candidate, Setting
 
-RULES: tuple[Rule, ...] = ()
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
-DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()
+# Shares of the cache that a drafter may take unmentioned, and the size of draft logits that is worth a word.
+_NOTABLE_SHARE = 0.1
+_NOTABLE_LOGITS_GIB = 2.0
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+
+WEIGHTS_TOO_LARGE = Rule(
+    "SD701",
+    "weights-do-not-fit",
+    Severity.ERROR,
+    "The target's weights alone are larger than the memory of the pod's GPUs",
+    why="Every pod would load for minutes and end out of memory, again and again.",
+    source="Memory of AMD's accelerators; size of the weights as published, or parameters times their size.",
+    refused="{model: Qwen/Qwen3.5-397B-A17B, accelerator: {type: MI300X, count: 2}, drafters: []}",
+    passed="{model: Qwen/Qwen3.5-397B-A17B, accelerator: {type: MI300X, count: 8}, drafters: []}",
+)
+
+
+def _check_weights(setting: Setting) -> Iterator[Finding]:
+    device, target = device_gib(setting), setting.target
+    if device is None or target is None or resized(setting):
+        return
+    weights, accelerator = weights_gib(target), setting.spec.accelerator
+    total = device * accelerator.count
+    if weights.gib is None or weights.gib <= total:
+        return
+    reason = (
+        f"{weights.words} are {weights.gib:.0f} GiB; the {accelerator.count} {accelerator.type} of a pod "
+        f"have {accelerator.count} x {device:g} = {total:g} GiB"
+    )
+    fix = "raise it, or serve a smaller or quantised model"
+    yield WEIGHTS_TOO_LARGE.at("spec.accelerator.count", reason, fix)
+
+
+CACHE_TOO_SMALL = Rule(
+    "SD702",
+    "cache-too-small",
+    Severity.WARNING,
+    "What is left for the cache holds less than one request of the longest length",
+    why="vLLM refuses to start unless one request of max_model_len fits the cache. This is an estimate.",
+    source="vLLM 0.32, check of the cache at start; estimate with the assumptions in the message.",
+    refused=(
+        "{model: meta-llama/Llama-3.3-70B-Instruct, accelerator: {type: MI300X, count: 1}, drafters: [], "
+        'engine: {hfTokenSecretRef: {name: hub, key: token}, args: ["--gpu-memory-utilization", "0.8"]}}'
+    ),
+    passed=(
+        "{model: meta-llama/Llama-3.3-70B-Instruct, accelerator: {type: MI300X, count: 2}, drafters: [], "
+        "engine: {hfTokenSecretRef: {name: hub, key: token}}}"
+    ),
+)
+
+
+def _check_baseline_cache(setting: Setting) -> Iterator[Finding]:
+    memory = baseline_memory(setting)
+    if memory is not None and _too_small(setting, memory):
+        yield CACHE_TOO_SMALL.at("spec.accelerator", _what_is_left(setting, memory), _MORE_ROOM)
+
+
+def _check_drafter_cache(candidate: Candidate) -> Iterator[Finding]:
+    setting, memory = candidate.setting, drafter_memory(candidate)
+    before = baseline_memory(setting)
+    if memory is None or before is None or _too_small(setting, before) or not _too_small(setting, memory):
+        return
+    reason = f"with this drafter {_what_is_left(setting, memory)}"
+    yield CACHE_TOO_SMALL.at(candidate.path, reason, _MORE_ROOM)
+
+
+_MORE_ROOM = "use more GPUs, or lower --max-model-len in spec.engine.args"
+
+
+def _too_small(setting: Setting, memory: Memory) -> bool:
+    longest = _longest(setting)
+    if memory.cache_gib is not None and memory.cache_gib <= 0:
+        return True
+    return longest is not None and memory.cache_tokens is not None and memory.cache_tokens < longest
+
+
+def _what_is_left(setting: Setting, memory: Memory) -> str:
+    left, longest = memory.cache_gib or 0.0, _longest(setting)
+    holds = "" if memory.cache_tokens is None else f", {memory.cache_tokens} tokens"
+    asked = "" if longest is None else f"; one request may have {longest}"
+    gib = f"about {max(0.0, left):.0f} GiB of each GPU"
+    return f"{gib} are left for the cache{holds}{asked} ({_assumed(memory)})"
+
+
+def _assumed(memory: Memory) -> str:
+    return "assumes " + ", ".join(memory.assumed)
+
+
+def _longest(setting: Setting) -> int | None:
+    """max_model_len in force; None: unknown, or left to what fits."""
+    flag = setting.flag("--max-model-len")
+    if flag is None:
+        return setting.target.context if setting.target else None
+    text = flag.value or ""
+    number, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
+    return int(number) * unit if number.isdecimal() else None
+
+
+STATES_DO_NOT_FIT = Rule(
+    "SD703",
+    "states-do-not-fit",
+    Severity.WARNING,
+    "A hybrid target has fewer state blocks than requests at once",
+    why=(
+        "Layers without a cache keep a state for each request. vLLM refuses to start when --max-num-seqs "
+        "(default 1024) is above the number of blocks. This is an estimate."
+    ),
+    source="vLLM 0.32, resolve_cudagraph_mode_and_sizes in config/compilation.py; vllm-project/vllm 34094.",
+    refused=(
+        "{model: Qwen/Qwen3.5-122B-A10B, accelerator: {type: MI325X, count: 1}, drafters: [], "
+        'engine: {args: ["--max-model-len", "32768", "--max-num-seqs", "2048", '
+        '"--gpu-memory-utilization", "0.94"]}}'
+    ),
+    passed=(
+        "{model: Qwen/Qwen3.5-122B-A10B, accelerator: {type: MI325X, count: 2}, drafters: [], "
+        'engine: {args: ["--max-num-seqs", "64"]}}'
+    ),
+)
+
+
+def _check_states(setting: Setting) -> Iterator[Finding]:
+    memory, asked = baseline_memory(setting), max_num_seqs(setting)
+    blocks = memory.state_blocks if memory else None
+    if memory is None or blocks is None or asked <= blocks:
+        return
+    reason = f"{asked} requests at once, about {blocks} state blocks ({_assumed(memory)})"
+    yield STATES_DO_NOT_FIT.at(
+        "spec.engine.args", reason, f"set --max-num-seqs to {_round_down(blocks)} or less"
+    )
+
+
+def _round_down(blocks: int) -> int:
+    return max(1, blocks // 64 * 64 or blocks)
+
+
+HYBRID_DEFAULT = Rule(
+    "SD704",
+    "hybrid-default-requests",
+    Severity.ADVICE,
+    "A hybrid target with the default number of requests at once may be refused at start",
+    why=(
+        "vLLM's default of 1024 requests at once has been above the number of state blocks of hybrid targets "
+        "on GPUs of 192 GB, and the start was refused; 64 started."
+    ),
+    source="vllm-project/recipes and vllm-project/vllm 34094; the size of this target's states is not known.",
+    refused=(
+        "{model: nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16, drafters: [], "
+        "accelerator: {type: MI300X, count: 4}}"
+    ),
+    passed=(
+        "{model: nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16, drafters: [], "
+        'accelerator: {type: MI300X, count: 4}, engine: {args: ["--max-num-seqs", "64"]}}'
+    ),
+)
+
+
+def _check_hybrid_default(setting: Setting) -> Iterator[Finding]:
+    target, device = setting.target, device_gib(setting)
+    if target is None or target.attention != "hybrid" or target.state_mib is not None:
+        return
+    if setting.flag("--max-num-seqs") or device is None or device > 192:
+        return
+    reason = (
+        "the default of 1024 requests at once can be above the number of state blocks of this hybrid target"
+    )
+    yield HYBRID_DEFAULT.at("spec.engine.args", reason, "set --max-num-seqs (64 is known to start)")
+
+
+DRAFTER_TAKES_CACHE = Rule(
+    "SD705",
+    "drafter-takes-cache",
+    Severity.ADVICE,
+    "The drafter takes a notable share of the cache",
+    why=(
+        "Weights and cache of a drafter leave fewer tokens for requests: with long contexts or many requests "
+        "they queue or are preempted, whatever the drafter's speed."
+    ),
+    source="Estimate from the catalogue; of Kimi-K3's DSpark heads as published (vLLM blog, 27 July 2026).",
+    refused=(
+        "{model: MiniMaxAI/MiniMax-M3-MXFP8, accelerator: {type: MI355X, count: 8}, drafters: [{name: d, "
+        "method: eagle3, model: Inferact/MiniMax-M3-EAGLE3, numSpeculativeTokens: 3, "
+        "attentionBackend: TRITON_ATTN}]}"
+    ),
+    passed=(
+        "{model: MiniMaxAI/MiniMax-M3-MXFP8, accelerator: {type: MI355X, count: 8}, drafters: [{name: d, "
+        "method: eagle3, model: Inferact/MiniMax-M3-EAGLE3-GQA, numSpeculativeTokens: 3, "
+        "attentionBackend: TRITON_ATTN}]}"
+    ),
+)
+
+
+def _check_share(candidate: Candidate) -> Iterator[Finding]:
+    lost = cache_lost(candidate)
+    if lost is None or lost < _NOTABLE_SHARE:
+        return
+    reason = f"it takes about {lost:.0%} of the cache{_tokens_lost(candidate)}"
+    fix = "watch queueing and preemptions, or use a head with a smaller cache"
+    yield DRAFTER_TAKES_CACHE.at(candidate.path, reason, fix)
+
+
+def _tokens_lost(candidate: Candidate) -> str:
+    before, after = baseline_memory(candidate.setting), drafter_memory(candidate)
+    if before is None or after is None or after.cache_tokens is None:
+        return ""
+    return f", {after.cache_tokens} tokens instead of {before.cache_tokens}"
+
+
+SPECULATIVE_STATES = Rule(
+    "SD707",
+    "speculative-states",
+    Severity.ADVICE,
+    "On a hybrid target each drafted token keeps one more state for every request",
+    why=(
+        "States of drafted tokens come from the same memory as the cache. Fewer requests run at once than "
+        "on the baseline, and the rest queues."
+    ),
+    source="vLLM 0.32, MambaSpec.num_speculative_blocks in kv_cache_interface.py; vllm-project/vllm 57261.",
+    refused=(
+        "{model: Qwen/Qwen3.5-27B, accelerator: {type: MI300X, count: 2}, "
+        "drafters: [{name: d, method: mtp, numSpeculativeTokens: 5}]}"
+    ),
+    passed=(
+        "{model: Qwen/Qwen3.5-27B, accelerator: {type: MI300X, count: 2}, "
+        'engine: {args: ["--max-num-seqs", "256"]}, '
+        "drafters: [{name: d, method: mtp, numSpeculativeTokens: 5}]}"
+    ),
+)
+
+
+def _check_speculative_states(candidate: Candidate) -> Iterator[Finding]:
+    fit, asked = requests_at_once(candidate), max_num_seqs(candidate.setting)
+    if fit is None or fit[0] >= min(asked, fit[1]):
+        return
+    reason = f"states of about {fit[0]} requests at once fit with it, {min(asked, fit[1])} without"
+    fix = f"set --max-num-seqs to at most {_round_down(fit[0])}, if that many are enough, or fewer tokens"
+    yield SPECULATIVE_STATES.at(f"{candidate.path}.numSpeculativeTokens", reason, fix)
+
+
+DRAFT_LOGITS = Rule(
+    "SD706",
+    "draft-logits",
+    Severity.ADVICE,
+    "Probabilistic drafts keep their logits, sized by requests at once",
+    why="They are allocated for --max-num-seqs requests, however many run, and lessen the cache.",
+    source="vLLM 0.32, draft_logits in v1/worker/gpu/spec_decode/speculator.py.",
+    refused=(
+        "{model: moonshotai/Kimi-K3, accelerator: {type: MI355X, count: 8}, engine: {vllmVersion: 0.32.0}, "
+        "drafters: [{name: d, method: dspark, model: RedHatAI/Kimi-K3-speculator.dspark, "
+        "numSpeculativeTokens: 8, options: {draft_sample_method: probabilistic}}]}"
+    ),
+    passed=(
+        "{model: moonshotai/Kimi-K3, accelerator: {type: MI355X, count: 8}, "
+        'engine: {vllmVersion: 0.32.0, args: ["--max-num-seqs", "128"]}, '
+        "drafters: [{name: d, method: dspark, model: RedHatAI/Kimi-K3-speculator.dspark, "
+        "numSpeculativeTokens: 8, options: {draft_sample_method: probabilistic}}]}"
+    ),
+)
+
+
+def _check_logits(candidate: Candidate) -> Iterator[Finding]:
+    memory = drafter_memory(candidate)
+    parts = memory.parts if memory else ()
+    for part in parts:
+        if part.name == "draft logits" and part.gib is not None and part.gib >= _NOTABLE_LOGITS_GIB:
+            reason = f"{part.words} take {part.gib:.1f} GiB of each GPU"
+            fix = "set --max-num-seqs in spec.engine.args to the requests at once that you mean to serve"
+            yield DRAFT_LOGITS.at(f"{candidate.path}.options.draft_sample_method", reason, fix)
+
+
+RULES: tuple[Rule, ...] = (
+    WEIGHTS_TOO_LARGE,
+    CACHE_TOO_SMALL,
+    STATES_DO_NOT_FIT,
+    HYBRID_DEFAULT,
+    DRAFTER_TAKES_CACHE,
+    SPECULATIVE_STATES,
+    DRAFT_LOGITS,
+)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
+    _check_weights,
+    _check_baseline_cache,
+    _check_states,
+    _check_hybrid_default,
+)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
+    _check_drafter_cache,
+    _check_share,
+    _check_speculative_states,
+    _check_logits,
+)

@@ -1,0 +1,283 @@
+"""Will it fit: an estimate of one GPU's memory, with every assumption in words.
+
+`rules.memory` makes findings of it. Numbers of a model are the catalogue's; what it does not know stays
+unknown and is named. An estimate is no promise: the engine itself measures what is left at its start.
+"""
+
+from dataclasses import dataclass
+
+from .accelerators import memory_gib_of
+from .catalogue.entries import Checkpoint, Target
+from .setting import Candidate, Setting
+
+GIB = 2**30
+# vLLM's defaults on GPUs of 70 GiB or more (0.32: config/cache.py, engine/arg_utils.py).
+UTILIZATION = 0.92
+MAX_NUM_SEQS = 1024
+# Kernels' work space, the largest batch's activations and captured graphs. A round figure; what an engine
+# reports at its start replaces it.
+WORKSPACE_GIB = 6.0
+
+# Bytes a parameter takes; 4-bit formats with the scales of their groups.
+PARAMETER_BYTES: dict[str, float] = {
+    "bf16": 2,
+    "fp8": 1,
+    "int8": 1,
+    "mxfp8": 1.03,
+    "mxfp4": 0.53,
+    "nvfp4": 0.56,
+    "int4": 0.56,
+}
+
+_RESIZING = ("--quantization", "-q", "--cpu-offload-gb", "--offload-backend")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that takes memory of each GPU: how much, in GiB (None: unknown), and how that is reckoned."""
+
+    name: str
+    gib: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One GPU's memory for one arm.
+
+    Attributes:
+        device_gib: all of it.
+        budget_gib: what the engine may take.
+        parts: what is taken before the cache gets the rest.
+        token_bytes: of cache for one token of context, target and drafter together; None: unknown.
+        state_block_bytes: of one block where some layers keep a state instead of a cache; None: no such
+            layers, or unknown.
+        assumed: each assumption in words.
+    """
+
+    device_gib: float
+    budget_gib: float
+    parts: tuple[Part, ...]
+    token_bytes: float | None
+    state_block_bytes: float | None
+    assumed: tuple[str, ...]
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What is not known, by name."""
+        parts = tuple(part.name for part in self.parts if part.gib is None)
+        return parts if self.token_bytes is not None else (*parts, "the size of a token in the cache")
+
+    @property
+    def cache_gib(self) -> float | None:
+        """What is left for the cache, negative when the rest does not fit; None where a part is unknown."""
+        sizes = [part.gib for part in self.parts]
+        return None if None in sizes else self.budget_gib - sum(size or 0 for size in sizes)
+
+    @property
+    def cache_tokens(self) -> int | None:
+        """Tokens that the cache holds, at least 0; None: unknown."""
+        if self.cache_gib is None or not self.token_bytes:
+            return None
+        return max(0, int(self.cache_gib * GIB / self.token_bytes))
+
+    @property
+    def state_blocks(self) -> int | None:
+        """Blocks for states and cache of a hybrid target; each request at once needs at least one."""
+        if self.cache_gib is None or not self.state_block_bytes:
+            return None
+        return max(0, int(self.cache_gib * GIB / self.state_block_bytes))
+
+
+def weights_gib(target: Target) -> Part:
+    """The target's weights, whole."""
+    if target.weights_gib is not None:
+        return Part("weights", target.weights_gib, f"{target.weights_gib:g} GiB of weights as published")
+    bytes_each = PARAMETER_BYTES.get(target.precision or "")
+    if target.parameters is None or bytes_each is None:
+        return Part("weights", None, "size of the target's weights unknown")
+    size = target.parameters * 1e9 * bytes_each / GIB
+    return Part("weights", size, f"{target.parameters:g}B parameters in {target.precision}")
+
+
+def device_gib(setting: Setting) -> float | None:
+    """Memory of one device that a pod gets; None where the spec does not tell which it is."""
+    return memory_gib_of(setting.gpu, setting.spec.accelerator.resource_name) if setting.gpu else None
+
+
+def baseline_memory(setting: Setting) -> Memory | None:
+    """Of the arm without a drafter; None where GPU or target are unknown."""
+    return _memory(setting, None)
+
+
+def drafter_memory(candidate: Candidate) -> Memory | None:
+    """Of the arm with this drafter; None where GPU, target or drafter are unknown."""
+    return _memory(candidate.setting, candidate) if candidate.checkpoint else None
+
+
+def cache_lost(candidate: Candidate) -> float | None:
+    """Share of the baseline's tokens of cache that this drafter costs, 0 to 1; None: unknown."""
+    checkpoint = candidate.checkpoint
+    if checkpoint is not None and checkpoint.kv_share is not None:
+        return checkpoint.kv_share
+    before, after = baseline_memory(candidate.setting), drafter_memory(candidate)
+    if before is None or after is None or not before.cache_tokens or after.cache_tokens is None:
+        return None
+    return max(0.0, 1 - after.cache_tokens / before.cache_tokens)
+
+
+def requests_at_once(candidate: Candidate) -> tuple[int, int] | None:
+    """Of a hybrid target: requests whose states fit, with this drafter and without; None: unknown.
+
+    A request keeps one state in each layer without a cache, and with a drafter one more for each drafted
+    token. Blocks for its context come on top.
+    """
+    target, memory = candidate.setting.target, baseline_memory(candidate.setting)
+    if target is None or memory is None or memory.state_blocks is None:
+        return None
+    if not target.state_layers or not target.layers:
+        return None
+    groups = -(-target.state_layers // target.layers)
+    each = groups * (1 + candidate.drafter.num_speculative_tokens)
+    return memory.state_blocks // each, memory.state_blocks // groups
+
+
+def max_num_seqs(setting: Setting) -> int:
+    """Requests at once in force."""
+    flag = setting.flag("--max-num-seqs")
+    return int(flag.value) if flag and flag.value and flag.value.isdecimal() else MAX_NUM_SEQS
+
+
+def _memory(setting: Setting, candidate: Candidate | None) -> Memory | None:
+    target, device = setting.target, device_gib(setting)
+    if target is None or device is None:
+        return None
+    utilization = _utilization(setting)
+    parts = [
+        _target_weights(setting, target),
+        Part("work space", WORKSPACE_GIB, f"{WORKSPACE_GIB:g} GiB of work space"),
+    ]
+    token = _target_token_bytes(setting, target)
+    if candidate is not None and candidate.checkpoint is not None:
+        parts += _drafter_parts(candidate, candidate.checkpoint, target)
+        token = _plus(token, _drafter_token_bytes(candidate, candidate.checkpoint, target))
+    return Memory(
+        device_gib=device,
+        budget_gib=device * utilization,
+        parts=tuple(parts),
+        token_bytes=token,
+        state_block_bytes=_state_block_bytes(setting, target),
+        assumed=(
+            f"{utilization:g} of {device:g} GiB (--gpu-memory-utilization)",
+            *(part.words for part in parts if part.gib is not None),
+            f"cache in {_cache_dtype(setting)}",
+            "layers with a sliding window left out",
+        ),
+    )
+
+
+def _target_weights(setting: Setting, target: Target) -> Part:
+    whole = weights_gib(target)
+    ranks = setting.parallel.tensor * setting.parallel.pipeline
+    if whole.gib is None or setting.parallel.data > 1 or resized(setting):
+        return Part(whole.name, None, "share of the weights on one GPU unknown")
+    return Part(whole.name, whole.gib / ranks, f"{whole.words} over {ranks} {_gpus(ranks)}")
+
+
+def resized(setting: Setting) -> bool:
+    """Whether arguments make the weights on the GPUs smaller than the checkpoint."""
+    return any(flag.name in _RESIZING for flag in setting.flags)
+
+
+def _drafter_parts(candidate: Candidate, checkpoint: Checkpoint, target: Target) -> list[Part]:
+    parts = []
+    if checkpoint.model is not None:
+        ranks = _draft_ranks(candidate)
+        size = checkpoint.parameters
+        weights = None if size is None else size * 1e9 * PARAMETER_BYTES["bf16"] / GIB / ranks
+        words = "" if size is None else f"drafter of {size:g}B parameters in bf16 over {ranks} {_gpus(ranks)}"
+        parts.append(Part("drafter's weights", weights, words))
+    if candidate.options.get("draft_sample_method") == "probabilistic":
+        parts.append(_draft_logits(candidate, target))
+    return parts
+
+
+def _draft_logits(candidate: Candidate, target: Target) -> Part:
+    """Kept from one step to the next: requests x tokens x vocabulary, in 16 bits."""
+    if target.vocabulary is None:
+        return Part("draft logits", None, "")
+    requests, tokens = max_num_seqs(candidate.setting), candidate.drafter.num_speculative_tokens
+    size = requests * tokens * target.vocabulary * 2 / GIB
+    words = f"draft logits of {requests} requests x {tokens} tokens x a vocabulary of {target.vocabulary}"
+    return Part("draft logits", size, words)
+
+
+def _target_token_bytes(setting: Setting, target: Target) -> float | None:
+    if target.layers is None or target.kv_heads is None or target.head_dim is None:
+        return None
+    layers = target.layers / setting.parallel.pipeline
+    each = target.head_dim * _cache_bytes(setting)
+    if target.attention == "mla":  # one latent for keys and values, whole on every GPU
+        return layers * each
+    return 2 * layers * _heads_here(target.kv_heads, setting.parallel.tensor) * each
+
+
+def _drafter_token_bytes(candidate: Candidate, checkpoint: Checkpoint, target: Target) -> float | None:
+    layers, setting = checkpoint.layers, candidate.setting
+    if layers == 0:
+        return 0
+    if checkpoint.model is None and layers is not None:  # of the same kind as the target's
+        whole = _target_token_bytes(setting, target)
+        return None if whole is None or not target.layers else whole / target.layers * layers
+    heads, size = checkpoint.kv_heads, checkpoint.head_dim or _like_target(target)
+    if layers is None or heads is None or size is None:
+        return None
+    return 2 * layers * _heads_here(heads, _draft_ranks(candidate)) * size * _cache_bytes(setting)
+
+
+def _like_target(target: Target) -> int | None:
+    """A drafter whose size of head is not published is taken to have the target's."""
+    return target.head_dim if target.attention == "gqa" else None
+
+
+def _state_block_bytes(setting: Setting, target: Target) -> float | None:
+    """A block of a hybrid target is one layer's state, times the layers that have a cache."""
+    if target.state_mib is None or not target.state_layers or target.layers is None:
+        return None
+    return target.state_mib * 2**20 / target.state_layers * target.layers / setting.parallel.tensor
+
+
+def _draft_ranks(candidate: Candidate) -> int:
+    size = candidate.options.get("draft_tensor_parallel_size")
+    return size if isinstance(size, int) and size > 0 else candidate.setting.parallel.tensor
+
+
+def _heads_here(heads: int, ranks: int) -> float:
+    """Heads on each GPU: with more GPUs than heads each still has one."""
+    return max(1.0, heads / ranks)
+
+
+def _gpus(count: int) -> str:
+    return "GPU" if count == 1 else "GPUs"
+
+
+def _cache_dtype(setting: Setting) -> str:
+    flag = setting.flag("--kv-cache-dtype")
+    return (flag.value if flag else None) or "16 bits"
+
+
+def _cache_bytes(setting: Setting) -> int:
+    return 1 if "fp8" in _cache_dtype(setting) else 2
+
+
+def _utilization(setting: Setting) -> float:
+    flag = setting.flag("--gpu-memory-utilization")
+    try:
+        value = float(flag.value or "") if flag else UTILIZATION
+    except ValueError:
+        return UTILIZATION
+    return value if 0 < value <= 1 else UTILIZATION
+
+
+def _plus(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
