@@ -38,12 +38,14 @@ class Backend:
         name: as vLLM spells it.
         kind: of attention.
         architectures: on which it runs; empty: on none of the Instinct GPUs.
+        strict: vLLM itself refuses it on other architectures, before anything is loaded.
         aiter: its kernels are AITER's. Named explicitly it runs with `VLLM_ROCM_USE_AITER` off as well.
         chosen: vLLM takes it by itself where it fits.
         switch: with the master, what has to be on before vLLM takes it by itself.
         non_causal: architectures on which it can look both ways, as drafts of DFlash and DSpark need.
         uneven: releases in which its graphs take batches of uneven length, as adaptive verification needs.
-        kv: values of --kv-cache-dtype that it takes; empty: formats of its own.
+        kv: values of --kv-cache-dtype that it takes; empty: those that begin with its own name; None:
+            unknown.
         heads: head sizes; empty: any.
         sinks: attention sinks (gpt-oss).
         connector: works with a KV connector.
@@ -53,12 +55,13 @@ class Backend:
     name: str
     kind: Kind
     architectures: tuple[str, ...] = CDNA
+    strict: bool = False
     aiter: bool = False
     chosen: bool = False
     switch: str | None = None
     non_causal: tuple[str, ...] = ()
     uneven: Span | None = None
-    kv: tuple[str, ...] = _FP8
+    kv: tuple[str, ...] | None = _FP8
     heads: tuple[int, ...] = ()
     sinks: bool = True
     connector: bool = True
@@ -84,6 +87,7 @@ BACKENDS: dict[str, Backend] = {
             "ROCM_AITER_FA",
             Kind.DENSE,
             _CDNA3,
+            strict=True,
             aiter=True,
             chosen=True,
             switch=MHA,
@@ -110,9 +114,9 @@ BACKENDS: dict[str, Backend] = {
         ),
         Backend("TURBOQUANT", Kind.DENSE, chosen=True, kv=()),
         Backend("ULTRAQUANT", Kind.DENSE, chosen=True, kv=(), sinks=False),
-        Backend("ROCM_OCTAVE", Kind.DENSE, kv=(), span=since("0.33")),
-        Backend("FLEX_ATTENTION", Kind.DENSE, non_causal=CDNA, uneven=ALWAYS),
-        Backend("ROCM_SEGMENTED_ATTN", Kind.DENSE, ()),
+        Backend("ROCM_OCTAVE", Kind.DENSE, kv=None, span=since("0.33")),
+        Backend("FLEX_ATTENTION", Kind.DENSE, non_causal=CDNA, uneven=ALWAYS, kv=None),
+        Backend("ROCM_SEGMENTED_ATTN", Kind.DENSE, (), strict=True),
         Backend(
             "ROCM_AITER_MLA",
             Kind.MLA,
@@ -213,7 +217,7 @@ def _fits(backend: Backend, need: Need, version: Version | None) -> bool:
         and backend.span.holds(version)
         and need.architecture in backend.architectures
         and (backend.switch is None or backend.switch in need.switches)
-        and _takes_kv(backend, need.kv)
+        and takes_kv(backend, need.kv)
         and (not backend.heads or need.head is None or need.head in backend.heads)
         and (not need.non_causal or need.architecture in backend.non_causal)
         and (backend.sinks or not need.sinks)
@@ -221,5 +225,8 @@ def _fits(backend: Backend, need: Need, version: Version | None) -> bool:
     )
 
 
-def _takes_kv(backend: Backend, kv: str) -> bool:
+def takes_kv(backend: Backend, kv: str) -> bool:
+    """Whether it takes this --kv-cache-dtype; True where that is not known."""
+    if backend.kv is None:
+        return True
     return kv in backend.kv if backend.kv else kv.startswith(backend.name.lower())

@@ -54,6 +54,12 @@ def backend_of_target(setting: Setting) -> Choice:
     return Choice(field, None, _own_of_target(setting))
 
 
+def known_backend(candidate: Candidate) -> str | None:
+    """The drafter's backend on this GPU as the catalogue has it; None where it has none."""
+    gpu, checkpoint = candidate.setting.gpu, candidate.checkpoint
+    return checkpoint.backends.get(gpu.architecture) if gpu and checkpoint else None
+
+
 def is_configured(setting: Setting) -> bool:
     """Whether --attention-config decides; what stands in it is not looked at."""
     return any(flag.name in ("-ac", "--attention-config") for flag in setting.flags)
@@ -100,7 +106,9 @@ def kv_format(setting: Setting) -> str:
 def _own_of_target(setting: Setting) -> str | None:
     if _family(setting).startswith("gemma4"):
         return "TRITON_ATTN"  # vLLM sets it itself: layers of Gemma 4 differ in head size
-    need = _need(setting, kind_of_target(setting))
+    kind = kind_of_target(setting)
+    # The catalogue does not tell latent attention from the sparse kind, which has another order of its own.
+    need = _need(setting, kind) if kind is Kind.DENSE else None
     return vllm_choice(need, setting.version) if need else None
 
 

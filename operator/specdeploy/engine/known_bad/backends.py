@@ -36,8 +36,8 @@ ROWS: tuple[KnownBad, ...] = (
     ),
     KnownBad(
         "minimax-m3-on-aiter-fa",
-        "MiniMax-M3 does not start on ROCM_AITER_FA, whose blocks of 16 and 32 don't fit its 128; patched, it "
-        "was 24 % slower there than on TRITON_ATTN",
+        "MiniMax-M3 does not start on ROCM_AITER_FA, whose blocks of 16 and 32 don't fit its 128; patched, "
+        "it was 24 % slower there than on TRITON_ATTN",
         "set the backends of target and drafter to TRITON_ATTN",
         "#54180 (0.27.1), open",
         Effect.CRASH,

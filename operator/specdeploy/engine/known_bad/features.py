@@ -49,7 +49,7 @@ ROWS: tuple[KnownBad, ...] = (
     ),
     KnownBad(
         "mtp-ignores-yarn",
-        "an MTP drafter ignores the target's YaRN scaling, so that nothing is accepted far into a long context",
+        "an MTP drafter ignores the target's YaRN scaling, so that it is never right far into a long context",
         "judge it on prompts as long as yours, or remove the scaling",
         "#58080, open",
         Effect.SLOWER,

@@ -40,6 +40,7 @@ def _on_engine(row: KnownBad, setting: Setting) -> bool:
         and (not row.architectures or _architecture(setting) in row.architectures)
         and (not row.target or _backend(setting) in row.target)
         and all(is_on(setting, switch) for switch in row.switches)
+        and all(is_on(setting, switch) is False for switch in row.off)
         and all(_has(setting, flag, part) for flag, part in row.flags)
         and not any(setting.flag(flag) for flag in row.without)
         and (not row.replicated or setting.parallel.data > 1)

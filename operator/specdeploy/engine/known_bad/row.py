@@ -36,7 +36,7 @@ class KnownBad:
         tokens: least and most drafted tokens.
         target, draft: backends that are named for them, or `DEFAULT`.
         options: keys of the speculative config that are set.
-        switches: switches of AITER that are on.
+        switches, off: switches of AITER that are on, and that are off.
         flags: (flag, part of its value) in spec.engine.args.
         without: flags that are not there.
         replicated: the engine runs with data parallelism.
@@ -59,6 +59,7 @@ class KnownBad:
     draft: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
     flags: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
     replicated: bool = False

@@ -1,5 +1,6 @@
 """Rows about single targets."""
 
+from specdeploy.engine.aiter import MASTER
 from specdeploy.engine.versions import between, since
 
 from .row import Effect, KnownBad
@@ -78,6 +79,18 @@ ROWS: tuple[KnownBad, ...] = (
         architectures=("gfx950",),
         targets=("glm-5.3-flash*",),
         methods=("mtp",),
+    ),
+    KnownBad(
+        "glm-5.3-flash-without-aiter",
+        "GLM-5.3-Flash does not start without AITER, which computes its sparse attention",
+        f"set {MASTER} to 1 in spec.engine.env",
+        "recipes#853; models/glm5next/amd of vLLM 0.32",
+        Effect.CRASH,
+        measured=True,
+        baseline=True,
+        architectures=_CDNA3,
+        targets=("glm-5.3-flash*",),
+        off=(MASTER,),
     ),
     KnownBad(
         "glm-5.3-flash-long-chunks",

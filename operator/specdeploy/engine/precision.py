@@ -1,0 +1,68 @@
+"""Number formats: of the weights and of the cache, and which quantisations vLLM has on AMD.
+
+`rules.hardware` asks here. Source: vLLM 0.32 (platforms/rocm.py); 0.33 has the same ones.
+"""
+
+import re
+
+from .accelerators import DOMAIN
+from .attention import READ
+from .setting import Setting
+from .versions import beyond_tables
+
+# Values of --quantization.
+SUPPORTED = (
+    "awq",
+    "auto_awq",
+    "awq_marlin",
+    "gptq",
+    "auto_gptq",
+    "fp8",
+    "deepseek_v4_fp8",
+    "compressed-tensors",
+    "fbgemm_fp8",
+    "inc",
+    "quark",
+    "mxfp4",
+    "mxfp8",
+    "torchao",
+    "modelopt",
+    "modelopt_fp4",
+    "modelopt_mxfp8",
+    "modelopt_mixed",
+    "fp8_per_tensor",
+    "fp8_per_block",
+    "fp8_per_channel",
+    "online",
+    "gpt_oss_mxfp4",
+)
+
+# gpt-oss is published in MXFP4 and has kernels of its own on every Instinct GPU.
+_OWN_KERNELS = "gpt-oss"
+_FORMATS = re.compile(r"(nvfp4|mxfp4|mxfp8|fp8)")
+
+
+def is_refused(setting: Setting, quantization: str) -> bool:
+    """Whether vLLM is known to refuse this --quantization here."""
+    known = READ.holds(setting.version) and not beyond_tables(setting.version)
+    amd = setting.spec.accelerator.resource_name.startswith(DOMAIN)
+    return amd and known and quantization.lower() not in SUPPORTED
+
+
+def precision_of(setting: Setting) -> tuple[str, str] | None:
+    """The field that tells the format of the weights, and the format: nvfp4, mxfp4, mxfp8 or fp8.
+
+    None where nothing tells, or where the format needs no hardware of its own.
+    """
+    flag = setting.flag("--quantization")
+    if flag is not None and flag.value:
+        return _found(f"spec.engine.args[{flag.index}]", flag.value.replace("modelopt_fp4", "nvfp4"))
+    if _OWN_KERNELS in setting.spec.model.lower():
+        return None
+    known = setting.target.precision if setting.target else None
+    return _found("spec.model", known or setting.spec.model.rstrip("/").rpartition("/")[2])
+
+
+def _found(field: str, text: str) -> tuple[str, str] | None:
+    found = _FORMATS.search(text.lower())
+    return (field, found[1]) if found else None

@@ -1,0 +1,114 @@
+"""Rules on combinations known to go wrong: one for each kind of effect. Part of the rules on hardware.
+
+The combinations are rows of `known_bad`; a finding says what its row says.
+"""
+
+from collections.abc import Callable, Iterator
+
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine.known_bad import Effect, KnownBad, of_drafter, of_spec
+from specdeploy.engine.setting import Candidate, Setting
+
+_MTP = "drafters: [{name: d, method: mtp, numSpeculativeTokens: 3}]"
+_QWEN = f"model: Qwen/Qwen3.5-27B\n{_MTP}"
+_GLM = f"model: zai-org/GLM-5.2-FP8\naccelerator: {{type: MI300X, count: 8}}\n{_MTP}"
+_EAGLE3 = (
+    "drafters: [{name: d, method: eagle3, model: RedHatAI/gemma-4-26B-A4B-it-speculator.eagle3, "
+    "numSpeculativeTokens: 4, attentionBackend: %s}]"
+)
+_SHUFFLED = (
+    "engine: {image: 'vllm/vllm-openai-rocm:v0.32.0', attentionBackend: ROCM_AITER_FA, "
+    "env: [{name: VLLM_ROCM_SHUFFLE_KV_CACHE_LAYOUT, value: '%s'}]}\n"
+)
+_SPARSE = (
+    "model: MiniMaxAI/MiniMax-M3-MXFP8\naccelerator: {type: MI325X, count: 8}\n"
+    "drafters: [{name: d, method: dspark, model: nvidia/MiniMax-M3-DSpark, numSpeculativeTokens: 7}]\n"
+    "engine: {vllmVersion: '0.26.0', args: [--kv-cache-dtype, fp8], env: "
+    "[{name: VLLM_ROCM_USE_AITER, value: '1'}, {name: VLLM_ROCM_SHUFFLE_KV_CACHE_LAYOUT, value: '%s'}]}"
+)
+_REPORTS = "reports of users and fixes by developers; each finding names its own"
+
+MEASURED_CRASH = Rule(
+    code="SD640",
+    name="known-to-crash",
+    severity=Severity.ERROR,
+    title="The combination is not one that was seen to crash in this very form",
+    why="A crash loop holds the GPUs for as long as the engine takes to start, again and again.",
+    source=_REPORTS,
+    refused=_SHUFFLED % 1 + _QWEN,
+    passed=_SHUFFLED % 0 + _QWEN,
+)
+POSSIBLE_CRASH = Rule(
+    code="SD641",
+    name="reported-to-crash",
+    severity=Severity.WARNING,
+    title="The combination is not like one that was seen to crash or to hang",
+    why="It was seen on a similar engine, or a fix is not known to be in this release.",
+    source=_REPORTS,
+    refused=f"engine: {{args: [--enable-sleep-mode]}}\n{_QWEN}",
+    passed=_QWEN,
+)
+MEASURED_WRONG = Rule(
+    code="SD642",
+    name="known-to-answer-wrong",
+    severity=Severity.ERROR,
+    title="The combination is not one that was measured to give wrong output",
+    why="Wrong output can be fast, and speed alone would promote it.",
+    source=_REPORTS,
+    refused=_SPARSE % 1,
+    passed=_SPARSE % 0,
+)
+POSSIBLE_WRONG = Rule(
+    code="SD643",
+    name="reported-to-answer-wrong",
+    severity=Severity.WARNING,
+    title="The combination is not like one that was seen to give wrong output",
+    why="It was seen on a similar engine, or reports contradict each other; output agreement compares the "
+    "arms before a pod is ready.",
+    source=_REPORTS,
+    refused=f"engine: {{vllmVersion: '0.23.1'}}\n{_GLM}",
+    passed=_GLM,
+)
+SLOWER = Rule(
+    code="SD644",
+    name="reported-to-be-slow",
+    severity=Severity.WARNING,
+    title="The combination is not like one that was measured slower than no speculation",
+    why="A trial of it takes a GPU for hours to find what is known.",
+    source=_REPORTS,
+    refused=_EAGLE3 % "ROCM_ATTN",
+    passed=_EAGLE3 % "TRITON_ATTN",
+)
+
+_BY_EFFECT: dict[tuple[Effect, bool], Rule] = {
+    (Effect.CRASH, True): MEASURED_CRASH,
+    (Effect.CRASH, False): POSSIBLE_CRASH,
+    (Effect.WRONG_OUTPUT, True): MEASURED_WRONG,
+    (Effect.WRONG_OUTPUT, False): POSSIBLE_WRONG,
+    (Effect.SLOWER, True): SLOWER,
+    (Effect.SLOWER, False): SLOWER,
+}
+
+
+def rule_of(row: KnownBad) -> Rule:
+    """The rule by which a row is told."""
+    return _BY_EFFECT[row.effect, row.measured]
+
+
+def _check_spec(setting: Setting) -> Iterator[Finding]:
+    for row in of_spec(setting):
+        yield _finding("spec.model" if row.targets else "spec.engine", row)
+
+
+def _check_drafter(candidate: Candidate) -> Iterator[Finding]:
+    for row in of_drafter(candidate):
+        yield _finding(candidate.path, row)
+
+
+def _finding(field: str, row: KnownBad) -> Finding:
+    return rule_of(row).at(field, f"{row.what} ({row.source})", row.fix)
+
+
+RULES: tuple[Rule, ...] = (MEASURED_CRASH, POSSIBLE_CRASH, MEASURED_WRONG, POSSIBLE_WRONG, SLOWER)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_spec,)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_drafter,)
