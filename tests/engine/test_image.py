@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from specdeploy.engine.image import DEFAULT_IMAGE, image_of, is_stock, version_of_tag, vllm_version
+from specdeploy.engine.image import (
+    DEFAULT_IMAGE,
+    Image,
+    image_of,
+    is_stock,
+    parse_image,
+    version_of_tag,
+    vllm_version,
+)
 from specdeploy.engine.versions import Version
 from tests.engine.specs import smallest
 
@@ -18,6 +26,11 @@ from tests.engine.specs import smallest
         ("vllm/vllm-openai-rocm:v0.33.0@sha256:00ff", (0, 33)),
         ("localhost:5000/vllm:0.30", (0, 30)),
         ("rocm/vllm:rocm7.0.0_vllm_0.18.1_20260101", (0, 18)),
+        ("rocm/vllm:rocm7.1_gfx950-dcgpu_vllm_0.22.1", (0, 22)),
+        ("rocm/vllm-dev:nightly_main_20260101", None),
+        ("vllm/vllm-openai-rocm:v0.34.0rc1", (0, 34)),
+        ("vllm/vllm-openai-rocm:v0.33.0-rocm100", (0, 33)),
+        ("vllm/vllm-openai-rocm:v0.33.0-base", (0, 33)),
         ("team/llm-d:vllm-v0.28.0", (0, 28)),
         ("vllm/vllm-openai-rocm:latest", None),
         ("vllm/vllm-openai-rocm:nightly-0a1b2c", None),
@@ -58,3 +71,36 @@ def test_the_image_is_the_specs_else_the_pinned_one_else_the_default() -> None:
 )
 def test_only_the_projects_own_repository_is_stock(image: str, stock: bool) -> None:
     assert is_stock(image) is stock
+
+
+@pytest.mark.parametrize(
+    ("text", "image"),
+    [
+        ("vllm/vllm-openai-rocm:v0.33.0", Image("vllm/vllm-openai-rocm", "v0.33.0", "")),
+        ("localhost:5000/vllm", Image("localhost:5000/vllm", "", "")),
+        ("localhost:5000/vllm:1@sha256:00ff", Image("localhost:5000/vllm", "1", "sha256:00ff")),
+        ("vllm@sha256:00ff", Image("vllm", "", "sha256:00ff")),
+    ],
+)
+def test_an_images_name_has_a_repository_a_tag_and_a_digest(text: str, image: Image) -> None:
+    assert parse_image(text) == image
+
+
+@pytest.mark.parametrize(
+    ("tag", "architecture", "runs"),
+    [
+        ("v0.33.0", "gfx90a", True),
+        ("gfx94X-dcgpu", "gfx942", True),
+        ("gfx94x-dcgpu", "gfx942", True),
+        ("gfx94X-dcgpu", "gfx950", False),
+        ("gfx950-dcgpu", "gfx950", True),
+        ("gfx950-dcgpu", "gfx942", False),
+        ("gfx942_gfx950", "gfx950", True),
+        ("gfx90a", "gfx90a", True),
+        ("gfx1100", "gfx942", False),
+    ],
+)
+def test_a_tag_with_an_architecture_is_for_that_one_or_its_family(
+    tag: str, architecture: str, runs: bool
+) -> None:
+    assert Image("rocm/vllm", tag, "").runs_on(architecture) is runs

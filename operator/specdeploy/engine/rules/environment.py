@@ -74,18 +74,6 @@ RUNTIME_LORA = Rule(
     refused="engine: {env: [{name: VLLM_ALLOW_RUNTIME_LORA_UPDATING, value: '1'}]}",
     passed="engine: {args: [--enable-lora, --lora-modules, sql=/adapters/sql]}",
 )
-DEVICES_DISAGREE = Rule(
-    code="SD136",
-    name="visible-devices-disagree",
-    severity=Severity.ERROR,
-    title="HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES differ",
-    why="vLLM on ROCm raises ValueError at the start when both are set and are not the same.",
-    source="vLLM's ROCm platform",
-    refused="""\
-engine: {env: [{name: HIP_VISIBLE_DEVICES, value: '0,1'}, {name: CUDA_VISIBLE_DEVICES, value: '0'}]}""",
-    passed="""\
-engine: {env: [{name: HIP_VISIBLE_DEVICES, value: '0,1'}, {name: CUDA_VISIBLE_DEVICES, value: '0,1'}]}""",
-)
 
 # Switches: what is so when they are on, and what to do.
 _SWITCHES: dict[str, tuple[Rule, str, str]] = {
@@ -130,13 +118,6 @@ def _check_switches(setting: Setting) -> Iterator[Finding]:
             yield rule.at(_path(index), f"{variable.name}: {reason}", fix)
 
 
-def _check_devices(setting: Setting) -> Iterator[Finding]:
-    hip, cuda = (setting.variable(name) for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"))
-    if hip and cuda and hip != cuda:
-        reason = f"HIP_VISIBLE_DEVICES is {hip!r:.40}, CUDA_VISIBLE_DEVICES {cuda!r:.40}"
-        yield DEVICES_DISAGREE.at("spec.engine.env", reason, "remove both: a pod sees only its own GPUs")
-
-
 def _path(index: int) -> str:
     return f"spec.engine.env[{index}]"
 
@@ -148,11 +129,9 @@ RULES: tuple[Rule, ...] = (
     KEEP_ALIVE,
     RUST_FRONTEND,
     RUNTIME_LORA,
-    DEVICES_DISAGREE,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_owned,
     _check_switches,
-    _check_devices,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()

@@ -1,0 +1,217 @@
+"""Rules on the flags of engine.args by release: is there such a flag in this vLLM, and does it get its value?
+
+The tables are in `tables_flags`, how the parser reads words in `parser`.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine import parser
+from specdeploy.engine import tables_flags as table
+from specdeploy.engine.arguments import OWNED, PARALLEL
+from specdeploy.engine.flags import Flag
+from specdeploy.engine.image import parse_image
+from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import NEWEST, between, beyond_tables
+
+_SOURCE = "the argument parser in vLLM's released sources, 0.18 to 0.33"
+
+UNKNOWN = Rule(
+    code="SD220",
+    name="flag-unknown",
+    severity=Severity.ERROR,
+    title="vLLM has no such flag",
+    why="The argument parser ends the engine at once, and the pod is started over and over.",
+    source=_SOURCE,
+    refused="engine: {args: [--max-model-length, '8192']}",
+    passed="engine: {args: [--max-model-len, '8192']}",
+)
+TOO_NEW = Rule(
+    code="SD221",
+    name="flag-too-new",
+    severity=Severity.ERROR,
+    title="the flag came with a newer vLLM than the image's",
+    why="The argument parser of the older release ends the engine at once.",
+    source=_SOURCE,
+    refused="engine: {image: 'vllm/vllm-openai-rocm:v0.31.0', args: [--custom-histogram-buckets, '{}']}",
+    passed="engine: {image: 'vllm/vllm-openai-rocm:v0.32.0', args: [--custom-histogram-buckets, '{}']}",
+)
+GONE = Rule(
+    code="SD222",
+    name="flag-gone",
+    severity=Severity.ERROR,
+    title="the image's vLLM no longer has the flag",
+    why="The argument parser ends the engine at once. Recipes go on naming flags for years.",
+    source=f"{_SOURCE}; vllm-project/vllm#15466 for --speculative-model and --num-speculative-tokens",
+    refused="engine: {args: [--num-speculative-tokens, '5']}",
+    passed="drafters: [{name: n, method: ngram, numSpeculativeTokens: 5}]",
+)
+AMBIGUOUS = Rule(
+    code="SD223",
+    name="flag-ambiguous",
+    severity=Severity.ERROR,
+    title="the word is the beginning of several flags",
+    why="A shortened flag works as long as it can mean only one; with the next release it may mean two.",
+    source="Python's argparse",
+    refused="engine: {args: [--max-num, '64']}",
+    passed="engine: {args: [--max-num-seqs, '64']}",
+)
+STRAY = Rule(
+    code="SD224",
+    name="stray-word",
+    severity=Severity.ERROR,
+    title="a word belongs to no flag",
+    why="A switch takes no value, and most flags take one. The parser ends the engine with what is left "
+    "over.",
+    source=f"{_SOURCE}: unrecognized arguments",
+    refused="engine: {args: [--enable-expert-parallel, 'true']}",
+    passed="engine: {args: [--enable-expert-parallel]}",
+)
+NO_VALUE = Rule(
+    code="SD225",
+    name="flag-without-a-value",
+    severity=Severity.ERROR,
+    title="the flag needs a value",
+    why="The argument parser ends the engine at once: expected one argument.",
+    source=_SOURCE,
+    refused="engine: {args: [--max-num-seqs]}",
+    passed="engine: {args: [--max-num-seqs, '64']}",
+)
+NO_NUMBER = Rule(
+    code="SD226",
+    name="flag-needs-a-number",
+    severity=Severity.ERROR,
+    title="the flag's value is no number",
+    why="The argument parser ends the engine at once: invalid value.",
+    source=_SOURCE,
+    refused="engine: {args: [--max-num-seqs, many]}",
+    passed="engine: {args: [--max-model-len, 16k]}",
+)
+DOUBTFUL = Rule(
+    code="SD227",
+    name="flag-doubtful",
+    severity=Severity.WARNING,
+    title="the vLLM that the rules know would refuse this argument",
+    why="Which vLLM is in the image is not known, or it is newer than the rules, or the image is another "
+    "maker's and may have flags of its own. If it is as the rules know it, the engine ends at once.",
+    source=_SOURCE,
+    refused="engine: {image: 'registry.example/team/server:prod', args: [--max-model-length, '8192']}",
+    passed="engine: {image: 'registry.example/team/server:prod', args: [--max-model-len, '8192']}",
+)
+DEPRECATED = Rule(
+    code="SD228",
+    name="flag-deprecated",
+    severity=Severity.ADVICE,
+    title="vLLM has announced that the flag will go",
+    why="A later image will not start with it.",
+    source="the warnings of vLLM 0.31 to 0.33",
+    refused="engine: {args: [--disable-cascade-attn]}",
+    passed="engine: {image: 'vllm/vllm-openai-rocm:v0.31.0', args: [--disable-cascade-attn]}",
+)
+
+# What vLLM reads as numbers; `16k` and `auto` only where it takes them.
+_PATTERNS: tuple[tuple[frozenset[str], re.Pattern[str], str], ...] = (
+    (table.WHOLE, re.compile(r"\s*[-+]?\d+(_\d+)*\s*"), "a whole number"),
+    (table.SUFFIXED, re.compile(r"\s*(-?\d+|\d+(\.\d+)?[kKmMgGtT]|auto)\s*"), "a whole number such as 16k"),
+)
+
+
+def _check_names(setting: Setting) -> Iterator[Finding]:
+    for flag in _of_the_user(setting):
+        found = parser.matches(flag.name, setting.version)
+        if not found:
+            yield _missing(setting, flag)
+        elif len(found) > 1:
+            reason = f"{flag.name} can mean {' or '.join(found[:3])}"
+            yield _rule(setting, AMBIGUOUS).at(_path(flag.index), reason, "write the flag out")
+        elif between(table.DEPRECATED.get(found[0], "999.0"), None).holds(setting.version):
+            reason = f"vLLM has announced that {found[0]} will go"
+            yield DEPRECATED.at(_path(flag.index), reason, table.INSTEAD[found[0]])
+
+
+def _missing(setting: Setting, flag: Flag) -> Finding:
+    """The finding on a flag that this release does not have."""
+    path, version = _path(flag.index), setting.version or NEWEST
+    span = table.SPANS.get(flag.name)
+    if flag.name in table.GONE_BEFORE:
+        reason = f"vLLM {version} no longer has {flag.name}"
+        return _rule(setting, GONE).at(path, reason, table.GONE_BEFORE[flag.name])
+    if span and span.is_ahead_of(version):
+        reason = f"{flag.name} came with vLLM {span.since}, the image has {version}"
+        return _rule(setting, TOO_NEW).at(path, reason, "use a newer spec.engine.image or remove it")
+    if span:
+        reason = f"{flag.name} went with vLLM {span.until}, the image has {version}"
+        return _rule(setting, GONE).at(path, reason, "remove it")
+    reason = f"vLLM {version} has no flag {flag.name:.60}"
+    rule = UNKNOWN if _of_the_project(setting) else DOUBTFUL
+    return _rule(setting, rule).at(path, reason, _suggestion(flag, setting))
+
+
+def _check_values(setting: Setting) -> Iterator[Finding]:
+    words = setting.spec.engine.args or []
+    version = setting.version
+    for index in parser.stray_words(words, version):
+        fix = "remove it; a switch takes no value, --no-... turns it off"
+        yield _rule(setting, STRAY).at(_path(index), f"no flag takes {words[index]!r:.60}", fix)
+    for flag in _of_the_user(setting):
+        if any(flag.means(option) for option in PARALLEL):
+            continue
+        if parser.lacks_value(flag, version):
+            reason = f"{flag.name} needs a value"
+            yield _rule(setting, NO_VALUE).at(_path(flag.index), reason, "add its value as the next item")
+        elif flag.value is not None and (wanted := _wanted(flag, setting)):
+            reason = f"{flag.name} is {flag.value!r:.40}"
+            yield _rule(setting, NO_NUMBER).at(_path(flag.index), reason, f"write {wanted}")
+
+
+def _wanted(flag: Flag, setting: Setting) -> str | None:
+    """What its value should be, if it is something else."""
+    for name in parser.matches(flag.name, setting.version)[:1]:
+        for names, pattern, wanted in _PATTERNS:
+            if name in names and not pattern.fullmatch(flag.value or ""):
+                return wanted
+    return None
+
+
+def _of_the_user(setting: Setting) -> Iterator[Flag]:
+    """Flags that no other rule refuses: not ours, and no several words in one."""
+    for flag in setting.flags:
+        spaced = any(letter.isspace() for letter in flag.name)
+        if flag.name != "--" and not spaced and not any(flag.means(option) for option in OWNED):
+            yield flag
+
+
+def _rule(setting: Setting, rule: Rule) -> Rule:
+    """`rule`, where the release is one that the tables know; else the doubt."""
+    return rule if setting.version and not beyond_tables(setting.version) else DOUBTFUL
+
+
+def _of_the_project(setting: Setting) -> bool:
+    """Whether it is the vLLM project's own image or a mirror of it: others may have flags of their own."""
+    return parse_image(setting.image).project.endswith("/vllm-openai-rocm")
+
+
+def _suggestion(flag: Flag, setting: Setting) -> str:
+    near = difflib.get_close_matches(flag.name[:60], parser.options(setting.version), n=1, cutoff=0.75)
+    return f"write {near[0]} or remove it" if near else "remove it"
+
+
+def _path(index: int) -> str:
+    return f"spec.engine.args[{index}]"
+
+
+RULES: tuple[Rule, ...] = (
+    UNKNOWN,
+    TOO_NEW,
+    GONE,
+    AMBIGUOUS,
+    STRAY,
+    NO_VALUE,
+    NO_NUMBER,
+    DOUBTFUL,
+    DEPRECATED,
+)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_names, _check_values)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()

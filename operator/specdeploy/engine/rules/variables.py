@@ -1,0 +1,104 @@
+"""Rules on vLLM's environment variables by release: does this vLLM know them?
+
+The table is `tables_variables`.
+"""
+
+import difflib
+from collections.abc import Callable, Iterator
+
+from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine import tables_variables as table
+from specdeploy.engine.environment import OWNED
+from specdeploy.engine.flags import switched_on
+from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import NEWEST, Span, beyond_tables
+
+_SOURCE = "vllm/envs.py in vLLM's released sources, 0.18 to 0.33"
+_STRICT = "--fail-on-environ-validation"
+
+UNKNOWN = Rule(
+    code="SD240",
+    name="variable-unknown",
+    severity=Severity.WARNING,
+    title="vLLM knows no such variable",
+    why="vLLM writes a warning into its log and goes on without what was meant.",
+    source=_SOURCE,
+    refused="engine: {env: [{name: VLLM_ROCM_USE_AITTER, value: '1'}]}",
+    passed="engine: {env: [{name: VLLM_ROCM_USE_AITER, value: '1'}]}",
+)
+TOO_NEW = Rule(
+    code="SD241",
+    name="variable-too-new",
+    severity=Severity.WARNING,
+    title="the variable came with a newer vLLM than the image's",
+    why="The older release does not look at it.",
+    source=_SOURCE,
+    refused="""\
+engine: {image: 'vllm/vllm-openai-rocm:v0.24.0', env: [{name: VLLM_ROCM_USE_AITER_CUSTOM_AR, value: '1'}]}""",
+    passed="""\
+engine: {image: 'vllm/vllm-openai-rocm:v0.25.0', env: [{name: VLLM_ROCM_USE_AITER_CUSTOM_AR, value: '1'}]}""",
+)
+GONE = Rule(
+    code="SD242",
+    name="variable-gone",
+    severity=Severity.WARNING,
+    title="the image's vLLM no longer looks at the variable",
+    why="It has no effect any more. Recipes go on naming variables for years.",
+    source=_SOURCE,
+    refused="engine: {env: [{name: VLLM_ATTENTION_BACKEND, value: TRITON_ATTN}]}",
+    passed="engine: {attentionBackend: TRITON_ATTN}",
+)
+REFUSED = Rule(
+    code="SD243",
+    name="variable-refused",
+    severity=Severity.ERROR,
+    title="vLLM is told to refuse variables that it does not know",
+    why="With --fail-on-environ-validation vLLM raises ValueError at the start on every VLLM_ variable that "
+    "its release does not know.",
+    source="vLLM's Platform.validate_environ",
+    refused="""\
+engine:
+  args: [--fail-on-environ-validation]
+  env: [{name: VLLM_ROCM_USE_AITTER, value: '1'}]""",
+    passed="""\
+engine:
+  args: [--fail-on-environ-validation]
+  env: [{name: VLLM_ROCM_USE_AITER, value: '1'}]""",
+)
+
+
+def _check_names(setting: Setting) -> Iterator[Finding]:
+    strict = switched_on(setting.flags, _STRICT)
+    for index, variable in enumerate(setting.spec.engine.env or []):
+        name = variable.name
+        span = table.SPANS.get(name)
+        ours = name in OWNED or not name.startswith("VLLM_")
+        if not ours and not (span and span.holds(setting.version)):
+            rule, reason, fix = _missing(name, span, setting)
+            yield (REFUSED if strict and _is_sure(setting) else rule).at(
+                f"spec.engine.env[{index}]", reason, fix
+            )
+
+
+def _missing(name: str, span: Span | None, setting: Setting) -> tuple[Rule, str, str]:
+    version = setting.version or NEWEST
+    fix = table.INSTEAD.get(name, "remove it")
+    if span is None:
+        known = name in table.INSTEAD
+        near = difflib.get_close_matches(name, table.SPANS, n=1, cutoff=0.8)
+        fix = f"write {near[0]} or remove it" if near and not known else fix
+        reason = f"vLLM {version} does not know {name:.80}"
+        return (GONE if known else UNKNOWN), reason, fix
+    if span.is_ahead_of(version):
+        return TOO_NEW, f"{name} came with vLLM {span.since}, the image has {version}", fix
+    return GONE, f"{name} went with vLLM {span.until}, the image has {version}", fix
+
+
+def _is_sure(setting: Setting) -> bool:
+    """Whether the tables know all variables of this release."""
+    return setting.version is not None and not beyond_tables(setting.version)
+
+
+RULES: tuple[Rule, ...] = (UNKNOWN, TOO_NEW, GONE, REFUSED)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_names,)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()
