@@ -93,7 +93,7 @@ def parse(parser: FlexibleArgumentParser, arguments: list[str]) -> Any:
     """The parsed command line.
 
     Raises:
-        Refusal: with what vLLM wrote to stderr last, where it would end with exit code 2.
+        Refusal: with what the parser says before it would end with exit code 2, without how it is used.
     """
     complaint = io.StringIO()
     try:
@@ -101,7 +101,7 @@ def parse(parser: FlexibleArgumentParser, arguments: list[str]) -> Any:
             parsed = parser.parse_args(["serve", *arguments])
             ServeSubcommand().validate(parsed)
     except SystemExit as stop:
-        raise Refusal(complaint.getvalue().strip().splitlines()[-1]) from stop
+        raise Refusal(complaint.getvalue().rpartition(": error: ")[2].strip()) from stop
     except Exception as refusal:
         raise Refusal(str(refusal) or type(refusal).__name__) from refusal
     parsed.model = parsed.model_tag or parsed.model

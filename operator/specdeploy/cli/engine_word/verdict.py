@@ -21,12 +21,24 @@ from .rules import ENGINE_ACCEPTS, ENGINE_REFUSES, NOT_ASKED, OTHER_VERSION
 
 WORDS = 300
 
-# Concerns that vLLM's own validation decides: versions, methods, options, combinations. It knows nothing of
-# the rest: the pod, the hardware and its kernels, memory, the catalogue.
-DECIDED = ("SD2", "SD3", "SD4", "SD5")
 POLICY = "Refused by policy"
-# Errors among those that vLLM finds later than in its validation, and when.
-LATER: dict[str, str] = {}
+
+# Rules on what vLLM's own validation decides: flags, methods, options, combinations, names of backends. It knows
+# nothing of the rest: the pod, the image, the hardware and its kernels, memory.
+DECIDED = ("SD160", "SD165", "SD22", "SD3", "SD4", "SD5", "SD601")
+# Errors by these rules that it does not see, and why: the code, the end of the field, the reason.
+UNSEEN: tuple[tuple[str, str, str], ...] = (
+    ("SD304", "", "the packages of the image are not those of the engine that is asked"),
+    (
+        "SD403",
+        "num_speculative_tokens_per_batch_size",
+        "the scheduler reads the rows, when the engine starts",
+    ),
+    ("SD425", "", "the runner refuses it when it loads the drafter"),
+    ("SD507", "", "the runner refuses it when it starts"),
+    ("SD530", "", "variables of the environment are not part of the question"),
+    ("SD531", "", "variables are not part of the question, and a CPU build ignores --enable-dbo"),
+)
 
 
 @dataclass(frozen=True)
@@ -107,10 +119,12 @@ def in_short(error: str) -> str:
 
 def is_decided(error: Finding) -> bool:
     """Whether vLLM's validation would know of this error: then its acceptance contradicts the rule."""
-    return error.code.startswith(DECIDED) and error.code not in LATER and error.code not in _policy()
+    unseen = any(error.code == code and error.field.endswith(end) for code, end, _ in UNSEEN)
+    return error.code.startswith(DECIDED) and not unseen and error.code not in policy()
 
 
-def _policy() -> frozenset[str]:
+def policy() -> frozenset[str]:
+    """Codes of the rules that refuse by policy what an engine would take."""
     return frozenset(rule.code for rule in RULES if rule.why.startswith(POLICY))
 
 
