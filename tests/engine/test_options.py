@@ -53,7 +53,7 @@ EXAMPLES: dict[str, tuple[Any, Any, Any]] = {
     "suffix_decoding_min_token_prob": (0.1, "0.1", 1.1),
 }
 # Findings of the rules on how keys go together, which are not asked about here.
-SINGLE = [f"SD{number}" for number in range(401, 413)]
+SINGLE = [f"SD{number}" for number in range(401, 414)]
 
 
 def single(key: str, value: Any, method: str | None = None, **where: Any) -> list[str]:
@@ -91,22 +91,44 @@ def test_null_is_taken_for_absent_where_absent_is_a_value(key: str, nullable: bo
 def test_a_key_of_other_methods_is_ignored_or_refused_as_vllm_does(key: str) -> None:
     option = OPTIONS[key]
     for other in (method for method in METHODS if method not in option.methods):
-        expected = "SD409" if option.only else "SD408"
+        expected = "SD409" if other in option.refusing else "SD408"
         assert single(key, EXAMPLES[key][0], other) == [expected]
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "found"),
+    ("key", "value", "method", "found"),
     [
-        ("prompt_lookup_min", 0, ["SD408", "SD403"]),  # read before the method is known
-        ("suffix_decoding_max_tree_depth", 0, ["SD408"]),  # asked of suffix alone
-        ("use_heterogeneous_vocab", False, []),  # what it is anyway
+        ("prompt_lookup_min", 0, "eagle3", ["SD408", "SD403"]),  # read before the method is known
+        ("suffix_decoding_max_tree_depth", 0, "eagle3", ["SD408"]),  # asked of suffix alone
+        ("suffix_decoding_max_tree_depth", "deep", "eagle3", ["SD408", "SD403"]),
+        ("suffix_decoding_max_cached_requests", 1.5, "ngram", ["SD408", "SD403"]),
+        ("suffix_decoding_min_token_prob", 7, "eagle3", ["SD408"]),
+        ("suffix_decoding_min_token_prob", "x", "eagle3", ["SD408", "SD403"]),
+        ("use_heterogeneous_vocab", False, "eagle3", []),  # what it is anyway
+        ("use_heterogeneous_vocab", True, "ngram", ["SD409"]),
+        ("index_share_for_mtp_iteration", False, "eagle3", ["SD409"]),
+        ("dspark_draft_topk", 8, "eagle3", ["SD409"]),
+        ("dspark_draft_topk", 8, "ngram", ["SD408"]),
+        ("dspark_draft_topk", 0, "ngram", ["SD408", "SD403"]),
     ],
 )
-def test_a_key_that_is_ignored_is_checked_as_far_as_vllm_does(
-    key: str, value: object, found: list[str]
+def test_a_key_of_other_methods_is_checked_as_far_as_vllm_does(
+    key: str, value: object, method: str, found: list[str]
 ) -> None:
-    assert single(key, value, "eagle3") == found
+    assert single(key, value, method) == found
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("max-model-len", ["SD413"]),
+        ("max_model-len", ["SD413"]),
+        ("num-speculative-tokens", ["SD413", "SD401"]),
+        ("no-such-key", ["SD413", "SD402"]),
+    ],
+)
+def test_a_key_with_hyphens_is_read_as_vllm_reads_it(key: str, found: list[str]) -> None:
+    assert codes(drafter("eagle3", options={key: 4})) == found
 
 
 @pytest.mark.parametrize("key", sorted(FIELDS))

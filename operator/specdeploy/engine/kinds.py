@@ -74,25 +74,25 @@ def as_switch(value: object) -> bool | None:
     return True if word in _TRUE else False if word in _FALSE else None
 
 
-def whole(least: int) -> Kind:
-    """Whole numbers from `least` on; JSON's true and false are none."""
+def whole(least: int | None = None) -> Kind:
+    """Whole numbers from `least` on, None: all; JSON's true and false are none."""
+    bottom = -math.inf if least is None else least
     return Kind(
-        f"a whole number of at least {least}",
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
-        lambda value: (read := as_whole(value)) is not None and read >= least,
+        "a whole number" if least is None else f"a whole number of at least {least}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= bottom,
+        lambda value: (read := as_whole(value)) is not None and read >= bottom,
     )
 
 
-def number(least: float, most: float | None) -> Kind:
-    """Numbers from `least` to `most`, both included; None: without a bound."""
-    top = math.inf if most is None else most
-    wanted = f"a number of at least {least:g}" if most is None else f"a number from {least:g} to {most:g}"
+def number(least: float = -math.inf, most: float = math.inf) -> Kind:
+    """Numbers from `least` to `most`, both included."""
+    from_ = "" if least == -math.inf else f" of at least {least:g}"
     return Kind(
-        wanted,
+        f"a number from {least:g} to {most:g}" if most < math.inf else f"a number{from_}",
         lambda value: (
-            isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= top
+            isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
         ),
-        lambda value: (read := as_number(value)) is not None and least <= read <= top,
+        lambda value: (read := as_number(value)) is not None and least <= read <= most,
     )
 
 

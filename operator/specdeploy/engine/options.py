@@ -21,8 +21,8 @@ class Option:
         span: the releases that have it.
         default: what holds where it is absent, for the docs.
         nullable: whether null is taken, for "absent".
-        only: a method that it is not for refuses it; else it is ignored.
-        always: its value is checked even where it is ignored.
+        refusing: methods that it is not for and that refuse it; the others ignore it.
+        ignored: the kind that its value has to be even where it is ignored; None: the same.
     """
 
     kind: Kind
@@ -30,8 +30,8 @@ class Option:
     span: Span = ALWAYS
     default: str = "none"
     nullable: bool = True
-    only: bool = False
-    always: bool = True
+    refusing: tuple[str, ...] = ()
+    ignored: Kind | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Field:
 MODELS = ("mtp", "eagle", "eagle3", "dflash", "dspark", "draft_model")
 # Methods that read the target's hidden states: vLLM's own "use_eagle".
 EAGLES = ("mtp", "eagle", "eagle3", "dflash", "dspark")
+_ALL = (*MODELS, "ngram", "suffix")
 # Methods that parallel_drafting is a choice for; block drafters always draft so.
 PARALLEL = ("eagle", "eagle3", "draft_model")
 
@@ -150,35 +151,35 @@ OPTIONS: dict[str, Option] = {
     "fly_entropy_threshold": Option(number(0, 100), span=_FLY, default="0.3", nullable=False),
     "fly_entropy_top_k": Option(whole(1), span=_FLY, default="3", nullable=False),
     "dspark_draft_topk": Option(
-        whole(1), ("dspark",), since("0.28"), "as the checkpoint says, else all", only=True
+        whole(1), ("dspark",), since("0.28"), "as the checkpoint says, else all", refusing=MODELS
     ),
     "xpress_topc": Option(whole(1), ("dflash",), since("0.33"), "as the checkpoint says"),
     "draft_lm_head_quantization": Option(
-        one_of("fp8", "nvfp4"), ("eagle", "eagle3", "mtp"), since("0.33"), only=True
+        one_of("fp8", "nvfp4"), ("eagle", "eagle3", "mtp"), since("0.33"), refusing=MODELS
     ),
     "use_local_argmax_reduction": Option(SWITCH, MODELS, default="false", nullable=False),
     "use_heterogeneous_vocab": Option(
-        SWITCH, ("draft_model",), since("0.26"), "false", nullable=False, only=True
+        SWITCH, ("draft_model",), since("0.26"), "false", nullable=False, refusing=_ALL
     ),
     "disable_padded_drafter_batch": Option(SWITCH, EAGLES, default="false", nullable=False),
     "disable_eagle_block_drop": Option(SWITCH, EAGLES, since("0.30"), "false", nullable=False),
     "disable_lookahead_block_hashes": Option(SWITCH, span=since("0.33"), default="false", nullable=False),
     "index_share_for_mtp_iteration": Option(
-        SWITCH, ("mtp",), since("0.30"), "as the checkpoint says", only=True
+        SWITCH, ("mtp",), since("0.30"), "as the checkpoint says", refusing=_ALL
     ),
     "prompt_lookup_min": Option(whole(1), ("ngram",), default="prompt_lookup_max, else 5"),
     "prompt_lookup_max": Option(whole(1), ("ngram",), default="prompt_lookup_min, else 5"),
     "suffix_decoding_max_tree_depth": Option(
-        whole(1), ("suffix",), default="24", nullable=False, always=False
+        whole(1), ("suffix",), default="24", nullable=False, ignored=whole()
     ),
     "suffix_decoding_max_cached_requests": Option(
-        whole(0), ("suffix",), default="10000", nullable=False, always=False
+        whole(0), ("suffix",), default="10000", nullable=False, ignored=whole()
     ),
     "suffix_decoding_max_spec_factor": Option(
-        number(0, None), ("suffix",), default="1.0", nullable=False, always=False
+        number(0), ("suffix",), default="1.0", nullable=False, ignored=number()
     ),
     "suffix_decoding_min_token_prob": Option(
-        number(0, 1), ("suffix",), default="0.1", nullable=False, always=False
+        number(0, 1), ("suffix",), default="0.1", nullable=False, ignored=number()
     ),
     "speculative_token_tree": Option(TEXT, ("eagle", "eagle3"), between(None, "0.22")),
     "disable_by_batch_size": Option(

@@ -82,8 +82,8 @@ class Candidate:
 
     @property
     def options(self) -> dict[str, object]:
-        """Further keys of its speculative config."""
-        return self.drafter.options or {}
+        """Further keys of its speculative config, by the names that vLLM reads: `a-b` means `a_b`."""
+        return {key.replace("-", "_"): value for key, value in (self.drafter.options or {}).items()}
 
 
 def setting_of(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import options as table
 from specdeploy.engine.image import is_stock
+from specdeploy.engine.kinds import Kind, as_switch
 from specdeploy.engine.methods import NOT_TAKEN
 from specdeploy.engine.missing import Missing, missing
 from specdeploy.engine.setting import Candidate, Setting
@@ -147,6 +148,22 @@ UNSURE_WORD = Rule(
     refused=_example("kv_cache_dtype: fp8_e4m3fn"),
     passed=_example("kv_cache_dtype: fp8_e4m3"),
 )
+HYPHENS = Rule(
+    code="SD413",
+    name="hyphens-in-a-key",
+    severity=Severity.WARNING,
+    title="The key is written with hyphens",
+    why="vLLM reads them as underscores, so it works; written both ways, one of the two silently wins.",
+    source="EngineArgs of vLLM 0.32",
+    refused=_example("max-model-len: 4096"),
+    passed=_example("max_model_len: 4096"),
+)
+
+
+def _check_spelling(candidate: Candidate) -> Iterator[Finding]:
+    for key in (key for key in candidate.drafter.options or {} if "-" in key):
+        read = key.replace("-", "_")
+        yield HYPHENS.at(_path(candidate, key), f"vLLM reads it as {read}", f"write {read}")
 
 
 def _check_known(candidate: Candidate) -> Iterator[Finding]:
@@ -180,8 +197,8 @@ def _check_values(candidate: Candidate) -> Iterator[Finding]:
             yield release
         if foreign:
             yield foreign
-        if option.always or not foreign:
-            yield from _value(candidate, key, value, option)
+        kind = option.ignored if foreign and option.ignored else option.kind
+        yield from _value(candidate, key, value, kind)
 
 
 def _foreign(candidate: Candidate, key: str, option: table.Option) -> Finding | None:
@@ -189,9 +206,9 @@ def _foreign(candidate: Candidate, key: str, option: table.Option) -> Finding | 
     method = candidate.drafter.method
     if not option.methods or method in option.methods:
         return None
-    if option.only and candidate.options[key] in (None, False):
+    rule = REFUSED_ELSEWHERE if method in option.refusing else IGNORED
+    if rule is REFUSED_ELSEWHERE and _is_default(candidate.options[key], option):
         return None
-    rule = REFUSED_ELSEWHERE if option.only else IGNORED
     reason = f"it belongs to method {' or '.join(option.methods)}, this is {method}"
     return rule.at(_path(candidate, key), reason, "remove it")
 
@@ -217,21 +234,26 @@ def _release(candidate: Candidate, key: str, value: object) -> Finding | None:
     )
 
 
-def _value(candidate: Candidate, key: str, value: object, option: table.Option) -> Iterator[Finding]:
+def _is_default(value: object, option: table.Option) -> bool:
+    """Whether it says what holds without it, so that nothing is refused."""
+    return value is None or (as_switch(value) is False and option.default == "false")
+
+
+def _value(candidate: Candidate, key: str, value: object, kind: Kind) -> Iterator[Finding]:
     field = _path(candidate, key)
-    if option.kind.accepts(value):
+    if kind.accepts(value):
         yield from _word(candidate, key, value)
     elif value == "synthetic" and key == "rejection_sample_method":
         return  # `rejection` says why
     elif key == "rejection_sample_method" and _newer(candidate):
         return
-    elif value is None and option.nullable:
+    elif value is None and table.OPTIONS[key].nullable:
         yield LOOSE_VALUE.at(field, "it is null, which vLLM reads as absent", "remove it")
-    elif option.kind.tolerates(value):
-        reason = f"it is {_shown(value)}, which vLLM reads as {option.kind.wanted}"
-        yield LOOSE_VALUE.at(field, reason, f"write {option.kind.wanted}")
+    elif kind.tolerates(value):
+        reason = f"it is {_shown(value)}, which vLLM reads as {kind.wanted}"
+        yield LOOSE_VALUE.at(field, reason, f"write {kind.wanted}")
     else:
-        yield WRONG_VALUE.at(field, f"it is {_shown(value)}", f"write {option.kind.wanted}")
+        yield WRONG_VALUE.at(field, f"it is {_shown(value)}", f"write {kind.wanted}")
 
 
 def _word(candidate: Candidate, key: str, value: object) -> Iterator[Finding]:
@@ -284,6 +306,11 @@ RULES: tuple[Rule, ...] = (
     NEVER_RIGHT,
     WRONG_WORD,
     UNSURE_WORD,
+    HYPHENS,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
-DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_known, _check_values)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
+    _check_spelling,
+    _check_known,
+    _check_values,
+)
