@@ -100,6 +100,34 @@ def weights_gib(target: Target) -> Part:
     return Part("weights", size, f"{target.parameters:g}B parameters in {target.precision}")
 
 
+def target_token_bytes(
+    target: Target, *, tensor: int = 1, pipeline: int = 1, element: int = 2
+) -> float | None:
+    """Bytes of cache of one token on one GPU; `element`: bytes of one number. None: unknown."""
+    if target.layers is None or target.kv_heads is None or target.head_dim is None:
+        return None
+    layers, each = target.layers / pipeline, target.head_dim * element
+    if target.attention == "mla":  # one latent for keys and values, whole on every GPU
+        return layers * each
+    return 2 * layers * _heads_here(target.kv_heads, tensor) * each
+
+
+def drafter_token_bytes(
+    checkpoint: Checkpoint, target: Target, *, tensor: int = 1, element: int = 2
+) -> float | None:
+    """The same of a drafter's own cache; 0 where it reads the target's."""
+    layers = checkpoint.layers
+    if layers == 0:
+        return 0.0
+    if checkpoint.model is None and layers is not None:  # of the same kind as the target's
+        whole = target_token_bytes(target, tensor=tensor, element=element)
+        return None if whole is None or not target.layers else whole / target.layers * layers
+    heads, size = checkpoint.kv_heads, checkpoint.head_dim or _like_target(target)
+    if layers is None or heads is None or size is None:
+        return None
+    return 2 * layers * _heads_here(heads, tensor) * size * element
+
+
 def device_gib(setting: Setting) -> float | None:
     """Memory of one device that a pod gets; None where the spec does not tell which it is."""
     return memory_gib_of(setting.gpu, setting.spec.accelerator.resource_name) if setting.gpu else None
@@ -189,17 +217,25 @@ def resized(setting: Setting) -> bool:
     return any(flag.name in _RESIZING for flag in setting.flags)
 
 
+def drafter_weights_gib(checkpoint: Checkpoint) -> float | None:
+    """A checkpoint's weights, whole; None: unknown."""
+    size = checkpoint.parameters
+    return None if size is None else size * 1e9 * PARAMETER_BYTES["bf16"] / GIB
+
+
 def _drafter_parts(candidate: Candidate, checkpoint: Checkpoint, target: Target) -> list[Part]:
     parts = []
     if checkpoint.model is not None:
-        ranks = _draft_ranks(candidate)
-        size = checkpoint.parameters
-        weights = None if size is None else size * 1e9 * PARAMETER_BYTES["bf16"] / GIB / ranks
-        words = "" if size is None else f"drafter of {size:g}B parameters in bf16 over {ranks} {_gpus(ranks)}"
-        parts.append(Part("drafter's weights", weights, words))
+        parts.append(_drafter_weights(candidate, checkpoint))
     if candidate.options.get("draft_sample_method") == "probabilistic":
         parts.append(_draft_logits(candidate, target))
     return parts
+
+
+def _drafter_weights(candidate: Candidate, checkpoint: Checkpoint) -> Part:
+    whole, ranks = drafter_weights_gib(checkpoint), _draft_ranks(candidate)
+    words = f"drafter of {checkpoint.parameters}B parameters in bf16 over {ranks} {_gpus(ranks)}"
+    return Part("drafter's weights", None if whole is None else whole / ranks, words)
 
 
 def _draft_logits(candidate: Candidate, target: Target) -> Part:
@@ -213,26 +249,16 @@ def _draft_logits(candidate: Candidate, target: Target) -> Part:
 
 
 def _target_token_bytes(setting: Setting, target: Target) -> float | None:
-    if target.layers is None or target.kv_heads is None or target.head_dim is None:
-        return None
-    layers = target.layers / setting.parallel.pipeline
-    each = target.head_dim * _cache_bytes(setting)
-    if target.attention == "mla":  # one latent for keys and values, whole on every GPU
-        return layers * each
-    return 2 * layers * _heads_here(target.kv_heads, setting.parallel.tensor) * each
+    parallel = setting.parallel
+    return target_token_bytes(
+        target, tensor=parallel.tensor, pipeline=parallel.pipeline, element=_cache_bytes(setting)
+    )
 
 
 def _drafter_token_bytes(candidate: Candidate, checkpoint: Checkpoint, target: Target) -> float | None:
-    layers, setting = checkpoint.layers, candidate.setting
-    if layers == 0:
-        return 0
-    if checkpoint.model is None and layers is not None:  # of the same kind as the target's
-        whole = _target_token_bytes(setting, target)
-        return None if whole is None or not target.layers else whole / target.layers * layers
-    heads, size = checkpoint.kv_heads, checkpoint.head_dim or _like_target(target)
-    if layers is None or heads is None or size is None:
-        return None
-    return 2 * layers * _heads_here(heads, _draft_ranks(candidate)) * size * _cache_bytes(setting)
+    setting = candidate.setting
+    ranks = setting.parallel.tensor if checkpoint.model is None else _draft_ranks(candidate)
+    return drafter_token_bytes(checkpoint, target, tensor=ranks, element=_cache_bytes(setting))
 
 
 def _like_target(target: Target) -> int | None:

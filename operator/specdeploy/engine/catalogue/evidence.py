@@ -2,6 +2,9 @@
 
 from .entries import Checkpoint, Measured
 
+# Of a workload or hardware that a source does not name.
+NOT_STATED = "not stated"
+
 _METHODS = {"mtp": "MTP", "eagle": "EAGLE", "eagle3": "EAGLE-3", "dflash": "DFlash", "dspark": "DSpark"}
 
 
@@ -10,13 +13,14 @@ def called(method: str) -> str:
     return _METHODS.get(method, method)
 
 
-def best_measured(known: Checkpoint, gpu: str | None) -> Measured | None:
-    """The highest published ratio: on this kind of GPU if there is any, else on any."""
+def best_measured(known: Checkpoint, gpu: str | None = None) -> Measured | None:
+    """The highest published ratio: on this kind of GPU, else on an AMD Instinct, else on any."""
     here = [each for each in known.measured if each.hardware == gpu]
-    return max(here or known.measured, key=lambda each: each.ratio, default=None)
+    instinct = [each for each in known.measured if each.hardware.startswith("MI")]
+    return max(here or instinct or known.measured, key=lambda each: each.ratio, default=None)
 
 
-def best_ratio(known: Checkpoint, gpu: str | None) -> float:
+def best_ratio(known: Checkpoint, gpu: str | None = None) -> float:
     """Its ratio; 0 where nothing was measured."""
     best = best_measured(known, gpu)
     return best.ratio if best else 0.0
@@ -25,4 +29,5 @@ def best_ratio(known: Checkpoint, gpu: str | None) -> float:
 def in_words(measured: Measured) -> str:
     """`2.87x on MATH500 with 7 tokens (MI300X)`."""
     tokens = "1 token" if measured.tokens == 1 else f"{measured.tokens} tokens"
-    return f"{measured.ratio:.2f}x on {measured.workload} with {tokens} ({measured.hardware})"
+    workload = "" if measured.workload == NOT_STATED else f" on {measured.workload}"
+    return f"{measured.ratio:.2f}x{workload} with {tokens} ({measured.hardware})"
