@@ -36,7 +36,8 @@ class FakeCluster:
     """Objects by (kind, namespace, name). `writes` lists every write as (verb, kind, name).
 
     `fault(verb, kind, name)`: an error for this call, or None. `prune`: paths under status that the CRD
-    does not know, such as `trial.evidence`. `time`: the creation time of what is made now.
+    does not know, such as `trial.evidence`. `time`: the creation time of what is made now. `logs`: pod name
+    -> its log; `logs_read`: names of pods whose logs were asked for.
     """
 
     objects: dict[Key, Object] = field(default_factory=dict)
@@ -45,6 +46,8 @@ class FakeCluster:
     fault: Callable[[str, Kind, str], ClusterError | None] = lambda verb, kind, name: None
     prune: frozenset[str] = frozenset()
     time: str = "2026-01-01T00:00:00Z"
+    logs: dict[str, str] = field(default_factory=dict)
+    logs_read: list[str] = field(default_factory=list)
     _applied: dict[Key, Object] = field(default_factory=dict)
     _version: int = 0
     _uid: int = 0
@@ -66,6 +69,12 @@ class FakeCluster:
             and namespace in ("", ns)
             and (not selector or (body["metadata"].get("labels") or {}).get(key) == value)
         ]
+
+    async def log(self, namespace: str, name: str, container: str, *, since: str | None, limit: int) -> str:
+        self.logs_read.append(name)
+        await self.get(PODS, namespace, name)
+        self._fail("log", PODS, name)
+        return self.logs.get(name, "")[:limit]
 
     async def create(self, kind: Kind, namespace: str, body: Object) -> Object:
         key = self._write("create", kind, namespace, body["metadata"]["name"])

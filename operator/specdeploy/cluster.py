@@ -106,6 +106,9 @@ class Cluster(Protocol):
     async def list_all(self, kind: Kind, namespace: str, selector: str = "") -> list[Object]:
         """All objects of a kind whose labels match, live; in all namespaces if `namespace` is empty."""
 
+    async def log(self, namespace: str, name: str, container: str, *, since: str | None, limit: int) -> str:
+        """The log of a pod's container from an instant (RFC 3339) on, at most `limit` bytes of it."""
+
     async def create(self, kind: Kind, namespace: str, body: Object) -> Object:
         """POST. AlreadyExists if the name is in use."""
 
@@ -180,6 +183,14 @@ class KubernetesCluster:
         items: list[Object] = answer.get("items") or []
         return items
 
+    async def log(self, namespace: str, name: str, container: str, *, since: str | None, limit: int) -> str:
+        path = _path(PODS, namespace, name) + "/log"
+        query = [("container", container), ("limitBytes", str(limit))]
+        status, payload = await self._exchange("GET", path, query + ([("sinceTime", since)] if since else []))
+        if status >= 400:
+            _result("GET", path, status, payload)
+        return payload.decode(errors="replace")
+
     async def create(self, kind: Kind, namespace: str, body: Object) -> Object:
         query = [("fieldManager", FIELD_MANAGER)]
         return await self._call("POST", _path(kind, namespace), query, body)
@@ -207,6 +218,17 @@ class KubernetesCluster:
         body: Object | None = None,
         content: str = "application/json",
     ) -> Object:
+        return _result(method, path, *await self._exchange(method, path, query, body, content))
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        query: list[tuple[str, str]] | None = None,
+        body: Object | None = None,
+        content: str = "application/json",
+    ) -> tuple[int, bytes]:
+        """Status and body of the answer, whatever they are."""
         headers = {"Accept": "application/json", "Content-Type": content}
         try:
             request = await self._client.param_serialize(
@@ -217,7 +239,7 @@ class KubernetesCluster:
             payload: bytes = await response.read()  # type: ignore[no-untyped-call]
         except (aiohttp.ClientError, TimeoutError, OSError, ApiException) as error:
             raise Unavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
-        return _result(method, path, response.status, payload)
+        return response.status, payload
 
 
 async def _load_kubeconfig(configuration: Configuration) -> None:

@@ -1,23 +1,27 @@
 """Reads everything one pass needs, live, and hands it on as an Observation. I/O; decides nothing."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from specdeploy import judge
+from specdeploy.answers import Heard, Listener, Start, answers_of, forget_gone, unheard
 from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.names import ANNOTATION_ADOPT, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
 from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
 from specdeploy.engine.accelerators import missing_label_advice
+from specdeploy.engine.image import vllm_version
 from specdeploy.measure import Measured, Measurer, Subject, tell
 from specdeploy.metrics.sample import ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow
 from specdeploy.nodes import Nodes
 from specdeploy.observe import belongs, controller, deployment, owner_words, pods, strayed_labels
 from specdeploy.rollout import Deployment, Observation, Pod
+from specdeploy.rollout.agreement import to_be_heard
 from specdeploy.rollout.evidence import compares_serving
 from specdeploy.rollout.quiet import Kept, overlaid
-from specdeploy.rollout.scene import arms_of, scene, staged
+from specdeploy.rollout.scene import Scene, arms_of, scene, staged
 
 Key = tuple[str, str]
 
@@ -32,6 +36,10 @@ class Pruned:
     until: float
 
 
+# An engine that does not tell its version is asked again, but not in every pass for ever.
+VERSION_TRIES = 3
+
+
 @dataclass
 class Memory:
     """What is remembered of one object between passes, in this process only. Losing it costs a window.
@@ -39,7 +47,9 @@ class Memory:
     `refused`: template -> the API server's words. `conflicts`: names of ours that others hold, with who.
     `unreadable`: pod name -> why its counters could not be read in the last window. `troubles`: what was
     logged of that window. `kept`: quiet parts of the status that are not stored yet; `written`: when the
-    status was last written, or first looked at (seconds since the epoch).
+    status was last written, or first looked at (seconds since the epoch). `heard`: what engines answered
+    before they were ready. `version`: an image and the version that an engine with it has told; `asked`: pod
+    uid -> how often it was asked for it.
     """
 
     refused: dict[str, str] = field(default_factory=dict)
@@ -49,6 +59,9 @@ class Memory:
     pruned: Pruned | None = None
     kept: Kept | None = None
     written: float | None = None
+    heard: dict[Start, Heard] = field(default_factory=dict)
+    version: tuple[str, str] | None = None
+    asked: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,7 @@ class Gatherer:
         crd_outdated: str | None,
     ) -> None:
         self._cluster = cluster
+        self._listener = Listener(cluster)
         self._measurer = measurer
         self._nodes = nodes
         self._clock = clock
@@ -126,8 +140,11 @@ class Gatherer:
             lost_status=() if memory.pruned else lost,
             crd_outdated=self._crd_outdated or (memory.pruned.sentence if memory.pruned else None),
         )
+        ips = _ips(raw_pods)
+        seen = await self._heard(seen, status, memory)
+        seen = replace(seen, vllm_version=await self._version(seen, status, ips, memory))
         subject = _subject(seen, status)
-        measured = await self._measure(subject, seen, _ips(raw_pods), memory)
+        measured = await self._measure(subject, seen, ips, memory)
         window = measured.window if measured else None
         seen = replace(
             seen,
@@ -160,6 +177,35 @@ class Gatherer:
             return None
         return missing_label_advice(wanted.type, wanted.resource_name)
 
+    async def _heard(self, seen: Observation, status: Status, memory: Memory) -> Observation:
+        """The observation with what engines answered before they were ready."""
+        forget_gone(memory.heard, seen.pods)
+        wanted = to_be_heard(seen.reading.spec, status, seen.pods)
+        await self._listener.hear(seen.namespace, wanted, memory.heard)
+        return replace(
+            seen, answers=answers_of(memory.heard, seen.pods), unheard=unheard(memory.heard, seen.pods)
+        )
+
+    async def _version(
+        self, seen: Observation, status: Status, ips: Mapping[str, str], memory: Memory
+    ) -> str | None:
+        """vLLM's version where only an engine can tell it: one is asked, once for each image."""
+        view = scene(seen, status)
+        if view.spec is None or vllm_version(view.spec, view.image) is not None:
+            return None
+        stored = status.engine.vllm_version if status.engine and status.engine.image == view.image else None
+        if stored is not None:
+            return stored
+        if memory.version is not None and memory.version[0] == view.image:
+            return memory.version[1]
+        pod = next((p for p in seen.pods if _may_tell(p, view) and memory.asked[p.uid] < VERSION_TRIES), None)
+        if pod is None or pod.uid not in ips:
+            return None
+        memory.asked[pod.uid] += 1
+        told = await self._measurer.version(pod, ips[pod.uid])
+        memory.version = None if told is None else (view.image, told)
+        return told
+
     async def _measure(
         self, subject: Subject | None, seen: Observation, ips: Mapping[str, str], memory: Memory
     ) -> Measured | None:
@@ -187,6 +233,11 @@ def _subject(seen: Observation, status: Status) -> Subject | None:
         compared=_compared(seen, status),
         stored=status.trial.last_window if status.trial else None,
     )
+
+
+def _may_tell(pod: Pod, view: Scene) -> bool:
+    """Whether a pod runs the image in force, and answers."""
+    return pod.ready and not pod.terminating and view.wanted(pod.template) is not None
 
 
 def _compared(seen: Observation, status: Status) -> tuple[str, ...]:

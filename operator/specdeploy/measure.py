@@ -65,6 +65,10 @@ class Measurer:
         self._reader = reader
         self._book = book
 
+    async def version(self, pod: Pod, ip: str) -> str | None:
+        """vLLM's version, as the pod's engine tells it; None if it does not."""
+        return await self._reader.version(Target(pod.uid, ip, PORT))
+
     async def measure(self, subject: Subject, seen: Observation, ips: Mapping[str, str]) -> Measured | None:
         """The window that ended last. None: it was closed before, its pods are not asked again. `ips`: by
         the uid of the pod."""

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from specdeploy.api import guards_spec
 from specdeploy.api.schema import structural
+from specdeploy.engine.questions import QUESTIONS
 from specdeploy.judge.guards import CountLimit, FirstTokenLimit, Guard, Limits, RoomLimit
 
 DEFAULT = guards_spec.Guards.model_validate({})
@@ -38,6 +39,11 @@ def test_the_other_guards_have_the_judges_defaults() -> None:
     assert LIMITS.output_length == DEFAULT.output_length.allowed_change_percent / 100
     assert LIMITS.less_capacity is DEFAULT.less_capacity.enabled
     assert LIMITS.max_model_len is DEFAULT.max_model_len.enabled
+
+
+def test_one_different_answer_of_all_is_allowed_and_two_are_not() -> None:
+    allowed = DEFAULT.output_agreement.allowed_percent / 100
+    assert 1 <= allowed * len(QUESTIONS) < 2
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from specdeploy.engine.questions import QUESTION_SET, QUESTIONS
+from specdeploy.judge.answers import LONGEST_LINE, Answer, read
 from specdeploy.manifests.probes import build_probes
 from tests.engine.specs import smallest
 
@@ -40,8 +42,16 @@ def test_liveness_is_more_patient_than_readiness_and_both_wait_long_for_an_answe
     )
 
 
+PIECES = (" four", ",", " fünf")
+# One second choice is the same text as the first: how far they are apart is not told.
+TOPS = ({" four": -0.1, " five": -3.24}, {",": -0.01, ";": -20.0}, {" fünf": -0.2})
+LOGPROBS = {"tokens": PIECES, "token_logprobs": [-0.1, -0.01, -0.2], "top_logprobs": TOPS}
+WHOLE = {"choices": [{"text": "".join(PIECES), "logprobs": LOGPROBS}]}
+
+
 class FakeEngine(ThreadingHTTPServer):
-    """An engine's health and completions routes; keeps what it was asked."""
+    """An engine's health and completions routes; keeps what it was asked. `answers`: what is told of the
+    fixed questions, which ask for log probabilities."""
 
     daemon_threads = True
 
@@ -49,6 +59,7 @@ class FakeEngine(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.health = 200
         self.completions = 200
+        self.answers: Callable[[int], tuple[int, bytes]] = lambda number: (200, json.dumps(WHOLE).encode())
         self.asked: list[tuple[dict[str, Any], str | None]] = []
 
 
@@ -61,13 +72,18 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((body, self.headers["Authorization"]))
-        self._answer(self.server.completions if self.path == "/v1/completions" else 404)
+        if self.path != "/v1/completions":
+            self._answer(404)
+        elif "logprobs" in body:
+            self._answer(*self.server.answers(len(self.server.asked) - 2))
+        else:
+            self._answer(self.server.completions)
 
-    def _answer(self, status: int) -> None:
+    def _answer(self, status: int, body: bytes = b"{}") -> None:
         self.send_response(status)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
         """Quiet."""
@@ -83,12 +99,12 @@ def server() -> Iterator[FakeEngine]:
         thread.join()
 
 
-def probe(port: int, mark: Path, **environment: str) -> tuple[int, str]:
+def probe(port: int, mark: Path, log: str | Path = os.devnull, **environment: str) -> tuple[int, str]:
     """Runs the probe's command once: exit code and the last line that it says."""
     spec = smallest("servedModelName", 'it\'s a "name"')
     python, *words = build_probes(spec)["startupProbe"]["exec"]["command"]
-    assert (python, words[-2:]) == ("python3", ["8000", "/tmp/specdeploy-warmed-up"])
-    command = [sys.executable, *words[:-2], str(port), str(mark)]
+    assert (python, words[-4:-1]) == ("python3", ["8000", "/tmp/specdeploy-warmed-up", "/proc/1/fd/1"])
+    command = [sys.executable, *words[:-4], str(port), str(mark), str(log), words[-1]]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=30, env={**os.environ, **environment}, check=False
     )
@@ -102,9 +118,74 @@ def test_the_first_healthy_probe_warms_the_engine_and_later_ones_do_not(
 ) -> None:
     results = [probe(server.server_port, tmp_path / "mark") for _ in range(2)]
     assert results == [(0, ""), (0, "")]
-    ((body, key),) = server.asked
-    assert (body["model"], key) == ('it\'s a "name"', None)
-    assert body["max_tokens"] <= 32
+    bodies = [body for body, _ in server.asked]
+    assert len(bodies) == 1 + len(QUESTIONS)
+    assert {body["model"] for body in bodies} == {'it\'s a "name"'}
+    assert "logprobs" not in bodies[0]
+    assert max(body["max_tokens"] for body in bodies) <= 32
+
+
+def test_the_fixed_questions_are_asked_greedily_and_the_answers_stand_in_the_log(
+    server: FakeEngine, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("an unfinished line of the engine's own: ")
+    assert probe(server.server_port, tmp_path / "mark", log) == (0, "")
+    asked = [body for body, _ in server.asked[1:]]
+    assert [body["prompt"] for body in asked] == list(QUESTIONS.values())
+    assert {(body["temperature"], body["logprobs"]) for body in asked} == {(0, 2)}
+    written = log.read_text()
+    assert len(written.splitlines()) == len(QUESTIONS)
+    assert len(written) < 8192
+    answer = Answer(PIECES, (3.1, 9.0, 0.0))
+    assert read(written, QUESTION_SET) == dict.fromkeys(QUESTIONS, answer)
+
+
+def test_the_log_may_be_the_pipe_of_another_process(server: FakeEngine, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        log = f"/proc/{os.getpid()}/fd/{writing}"
+        assert probe(server.server_port, tmp_path / "mark", log) == (0, "")
+        assert read(os.read(reading, 65536).decode(), QUESTION_SET).keys() == QUESTIONS.keys()
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (400, b"no logprobs here"),
+        (500, b"{}"),
+        (200, b"not JSON"),
+        (200, b"[]"),
+        (200, b'{"choices": []}'),
+        (200, b'{"choices": [{"logprobs": null}]}'),
+        (200, b'{"choices": [{"logprobs": {"tokens": [1], "top_logprobs": [null]}}]}'),
+        (200, b'{"choices": [{"logprobs": {"tokens": ["a"], "top_logprobs": [null]}}]}'),
+    ],
+)
+def test_an_engine_that_cannot_be_asked_is_ready_all_the_same(
+    server: FakeEngine, tmp_path: Path, answer: tuple[int, bytes]
+) -> None:
+    log = tmp_path / "log"
+    server.answers = lambda number: (200, json.dumps(WHOLE).encode()) if number < 2 else answer
+    assert probe(server.server_port, tmp_path / "mark", log) == (0, "")
+    assert list(read(log.read_text(), QUESTION_SET)) == list(QUESTIONS)[:2]
+
+
+def test_a_log_that_cannot_be_written_is_no_reason_not_to_be_ready(
+    server: FakeEngine, tmp_path: Path
+) -> None:
+    assert probe(server.server_port, tmp_path / "mark", tmp_path / "missing" / "log") == (0, "")
+
+
+def test_a_line_is_never_longer_than_a_pipe_keeps_together(server: FakeEngine, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    long = {"tokens": ["\U0001f600" * 100] * 32, "top_logprobs": [{"a": -1, "b": -2}] * 32}
+    server.answers = lambda number: (200, json.dumps({"choices": [{"logprobs": long}]}).encode())
+    assert probe(server.server_port, tmp_path / "mark", log) == (0, "")
+    assert {len(line) for line in log.read_bytes().splitlines(keepends=True)} == {LONGEST_LINE}
 
 
 def test_the_warm_up_has_the_api_key_and_no_proxy(server: FakeEngine, tmp_path: Path) -> None:
@@ -113,7 +194,7 @@ def test_the_warm_up_has_the_api_key_and_no_proxy(server: FakeEngine, tmp_path: 
         server.server_port, tmp_path / "mark", VLLM_API_KEY="s3cret", http_proxy=nowhere, HTTP_PROXY=nowhere
     )
     assert found == (0, "")
-    assert [key for _, key in server.asked] == ["Bearer s3cret"]
+    assert {key for _, key in server.asked} == {"Bearer s3cret"}
 
 
 def test_an_engine_that_is_not_there_or_not_healthy_is_not_warmed(server: FakeEngine, tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ def test_the_operator_may_do_in_namespaces_what_it_does_and_no_more() -> None:
             "verbs": ["get", "list", "watch", "create", "patch", "delete"],
         },
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
         {"apiGroups": [""], "resources": ["services"], "verbs": ["get", "create", "patch"]},
         {
             "apiGroups": ["policy"],

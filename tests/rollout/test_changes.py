@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from specdeploy.api.reasons import Condition as Kind
+from specdeploy.engine.revision import RENDER_VERSION
 from specdeploy.rollout import Exit, plan
 from tests.rollout.scenes import DFLASH, EAGLE, SLOW, fresh, on_trial, served
 from tests.rollout.world import Engine, World, drafter
@@ -584,5 +585,5 @@ def test_before_the_next_trial_the_baseline_is_rendered_as_the_trial_will_be(sta
     world.run(2000, lambda w: w.state == "Measuring")
     arm = world.typed.baseline
     assert arm is not None
-    assert world.deployments[arm.template].render_version == 1
+    assert world.deployments[arm.template].render_version == RENDER_VERSION
     assert sum("BaselineRefreshed" in event for event in world.events) == 1

@@ -7,7 +7,7 @@ import pytest
 from specdeploy.api.findings import read_spec
 from specdeploy.api.reasons import TrialState
 from specdeploy.api.status import BaselineStatus, Serving, Status, TrialStatus, instant
-from specdeploy.engine.revision import Template, templates
+from specdeploy.engine.revision import RENDER_VERSION, Template, templates
 from specdeploy.rollout import Deployment, Observation, Plan, Pod, plan
 from tests.rollout.scenes import DFLASH, EAGLE
 from tests.rollout.world import IMAGE, START, spec
@@ -53,7 +53,8 @@ def deployment(name: str, replicas: int, *, ours: bool = True, deleting: bool = 
     t = template(name)
     return Deployment(
         name=f"gemma-{name}", uid=name, resource_version="1", template=t.hash, revision=t.revision,
-        drafter=name, shape=t.shape, render_version=1, replicas=replicas, ours=ours, deleting=deleting,
+        drafter=name, shape=t.shape, render_version=RENDER_VERSION, replicas=replicas, ours=ours,
+        deleting=deleting,
     )  # fmt: skip
 
 

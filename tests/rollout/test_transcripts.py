@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from specdeploy.rollout import Exit
-from tests.rollout.world import Engine, World, drafter, spec
+from tests.rollout.world import Engine, World, corrupted, drafter, spec
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -31,6 +31,11 @@ def promoted() -> World:
 
 def disaster() -> World:
     return World(spec(EAGLE), {"eagle": Engine(speed=0.4)}).settle()
+
+
+def answers_otherwise() -> World:
+    world = World(spec(EAGLE), {"eagle": Engine(speed=1.8, answers=corrupted("json", "code", "count"))})
+    return world.settle()
 
 
 def unhealthy() -> World:
@@ -244,6 +249,7 @@ def paused_while_promoting() -> World:
 STORIES: tuple[Callable[[], World], ...] = (
     promoted,
     disaster,
+    answers_otherwise,
     unhealthy,
     runner_up_is_fallen_back_to,
     no_capacity,

@@ -99,7 +99,9 @@ def test_a_verdict_belongs_to_the_revision_whatever_the_drafter_is_called() -> N
 
 
 def test_a_twin_that_is_invalid_is_no_verdict_on_the_first() -> None:
-    twin = verdict("twin", Outcome.INVALID, revision="same", reason="InvalidDrafter", render_version=1)
+    twin = verdict(
+        "twin", Outcome.INVALID, revision="same", reason="InvalidDrafter", render_version=RENDER_VERSION
+    )
     assert not quarantined(ledger(twin), template("first", "same"), NOW)
     slower = verdict("first", Outcome.SLOWER, revision="same")
     both = record(record(Status(), slower, {"same"}), twin, {"same"})
@@ -135,7 +137,7 @@ def test_a_retry_frees_what_is_held_and_nothing_else() -> None:
         verdict("a", Outcome.SLOWER),
         verdict("b", Outcome.NO_CAPACITY, retry_time=instant(NOW + 999)),
         verdict("c", Outcome.PROMOTED),
-        verdict("d", Outcome.INVALID, reason="InvalidDrafter", render_version=1),
+        verdict("d", Outcome.INVALID, reason="InvalidDrafter", render_version=RENDER_VERSION),
     )
     freed, names = released(status, None, NOW)
     assert names == ["a", "b"]
@@ -205,7 +207,7 @@ def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
         revision="0" * 12, template="0" * 12, since=instant(NOW), trials=99, retention="Trials",
         until=instant(NOW), check=Recheck(start_time=instant(NOW), reason="r" * 300), last_check="Undecided",
         last_check_time=instant(NOW), last_ratio="1.000", next_check_time=instant(NOW),
-        early_checks=[instant(NOW)] * 2, window_seconds=600, history=HISTORY,
+        early_checks=[instant(NOW)] * 2, window_seconds=600, history=HISTORY, answers="a" * 2048,
     )  # fmt: skip
     return Status(
         conditions=[
@@ -219,7 +221,7 @@ def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
         observed_generation=10**9,
         replicas=1000,
         selector="specdeploy.dev/name=" + "n" * 40,
-        engine=EngineStatus(image="registry/" + "i" * 120, remade=10**9),
+        engine=EngineStatus(image="registry/" + "i" * 120, vllm_version="0" * 64, remade=10**9),
         serving=serving,
         baseline=arm,
         rollback=Rollback(
@@ -267,7 +269,8 @@ def test_the_fullest_status_fits_and_every_listed_verdict_still_decides(
     assert small.serving == full.serving
     assert small.baseline is not None
     assert full.baseline is not None
-    assert small.baseline.model_copy(update={"history": HISTORY}) == full.baseline
+    dropped = {"history": HISTORY, "answers": full.baseline.answers}
+    assert small.baseline.model_copy(update=dropped) == full.baseline
     assert len(small.requests or []) == MAX_REQUESTS
     assert fitted(small, listed) == small
 

@@ -13,7 +13,10 @@ from typing import Any
 from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.reasons import Condition as Kind
 from specdeploy.api.status import Condition, Status, instant
+from specdeploy.engine.questions import QUESTIONS
+from specdeploy.engine.revision import RENDER_VERSION
 from specdeploy.judge import PodWindow, Window
+from specdeploy.judge.answers import Answer, Answers
 from specdeploy.rollout import Deployment, Exit, Observation, Plan, Pod, Step, advance, plan, quiet
 from specdeploy.rollout.quiet import Kept, overlaid
 from specdeploy.rollout.scene import arms_of
@@ -24,6 +27,21 @@ FREE_MEMORY = "ValueError: Free memory on device cuda:0 (11.6/192.0 GiB) on star
 _WINDOWS = re.compile(r"(Measuring|Promoting) (\d+)(/\d+)?")
 
 
+ANSWERS: Answers = {
+    name: Answer(tuple(f" {name}-{place}" for place in range(8)), (3.0,) * 8) for name in QUESTIONS
+}
+
+
+def corrupted(*questions: str) -> Answers:
+    """The answers, with another fourth token to these questions."""
+    return {
+        name: answer._replace(tokens=(*answer.tokens[:3], " ???", *answer.tokens[4:]))
+        if name in questions
+        else answer
+        for name, answer in ANSWERS.items()
+    }
+
+
 @dataclass
 class Engine:
     """How the engines of a drafter behave. Times in seconds.
@@ -31,6 +49,7 @@ class Engine:
     `speed`: relative to the baseline. `crash`: how each of its engines ends once it is loaded. `refusals`:
     how often a new pod's engine refuses its GPU before it takes it. `silent`: holds requests, gives no token.
     `never_created`: its container does not even start. `acceptance`: share of draft tokens accepted.
+    `answers`: to the fixed questions; None: its log tells none.
     """
 
     speed: float = 1.0
@@ -41,6 +60,7 @@ class Engine:
     never_created: bool = False
     silent: bool = False
     acceptance: float | None = None
+    answers: Answers | None = field(default_factory=lambda: ANSWERS)
 
 
 @dataclass
@@ -62,7 +82,7 @@ class LiveDeployment:
     drafter: str
     shape: str
     replicas: int
-    render_version: int = 1
+    render_version: int = RENDER_VERSION
     manager: str = ""
     edited: bool = False
 
@@ -72,7 +92,8 @@ class World:
     """One SpecDeployment and its children. `step` runs one pass and lets the cluster follow.
 
     `load`: requests on each pod, relative to a mean batch of 1.7. `kept` and `written`: as the operator
-    remembers quiet parts of the status; forgotten when it dies.
+    remembers quiet parts of the status; forgotten when it dies. `rotated`: pods whose answers are gone from
+    their logs, and from the memory of the operator.
     """
 
     spec: dict[str, Any]
@@ -94,6 +115,8 @@ class World:
     taken: tuple[str, ...] = ()
     unreadable: dict[str, str] = field(default_factory=dict)
     crd_outdated: str | None = None
+    vllm_version: str | None = None
+    rotated: frozenset[str] = frozenset()
     deployments: dict[str, LiveDeployment] = field(default_factory=dict)
     pods: list[LivePod] = field(default_factory=list)
     transcript: list[str] = field(default_factory=list)
@@ -120,6 +143,7 @@ class World:
 
     def observe(self) -> Observation:
         status, lost = self.known, self._stored()[1]
+        heard = [p for p in self.pods if self.ready(p) and p.uid not in self.rotated]
         return Observation(
             now=self.now,
             name="gemma",
@@ -138,6 +162,13 @@ class World:
             taken=self.taken,
             refused=self.refused,
             unreadable=self.unreadable,
+            answers={p.uid: found for p in heard if (found := self.engine(p.drafter).answers)},
+            unheard={
+                f"gemma-{p.drafter}-{p.uid}": f"the log of pod {p.uid} has no answers"
+                for p in heard
+                if not self.engine(p.drafter).answers
+            },
+            vllm_version=self.vllm_version,
             lost_status=lost,
             crd_outdated=self.crd_outdated,
         )

@@ -3,6 +3,7 @@
 `Stage.step` runs one pass of the real Reconciler and lets the cluster follow; `restart` is a new process.
 """
 
+import json
 import zlib
 from collections.abc import Callable
 from copy import copy, deepcopy
@@ -15,7 +16,9 @@ from prometheus_client.exposition import generate_latest
 from specdeploy.api.findings import read_status
 from specdeploy.api.status import Status, instant, seconds
 from specdeploy.cluster import DEPLOYMENTS, EVENTS, PODS, SPEC_DEPLOYMENTS, Conflict, Object
+from specdeploy.engine.questions import QUESTION_SET, QUESTIONS
 from specdeploy.gather import Gatherer
+from specdeploy.judge.answers import MARKER
 from specdeploy.measure import Measurer
 from specdeploy.metrics.pods import PodReader
 from specdeploy.metrics.windows import WindowBook
@@ -29,6 +32,7 @@ START = 1_800_000_000.0
 WINDOW = 10
 LOAD_SECONDS = 10.0
 KEY = ("default", "gemma")
+ANSWERS = {name: f"the same answer to {name} from all" for name in QUESTIONS}
 
 Page = Callable[[httpx.Request], httpx.Response]
 
@@ -49,7 +53,9 @@ def spec(*names: str, replicas: int = 4, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Stage:
-    """`speeds`: drafter -> speed relative to the baseline. `pages`: pod name -> what it answers instead."""
+    """`speeds`: drafter -> speed relative to the baseline. `pages`: pod name -> what it answers instead.
+    `answers`: drafter -> what its engines answer to the fixed questions, else as all the others; None: they
+    write nothing to their logs. `versions`: what was answered to GET /version, each time."""
 
     spec: dict[str, Any]
     speeds: dict[str, float] = field(default_factory=dict)
@@ -58,6 +64,9 @@ class Stage:
     max_trials: int = 4
     cluster: FakeCluster = field(default_factory=FakeCluster)
     pages: dict[str, Page] = field(default_factory=dict)
+    answers: dict[str, dict[str, str] | None] = field(default_factory=dict)
+    version: str | None = "0.33.0"
+    versions: list[str | None] = field(default_factory=list)
     now: float = START
     latest: float | None = None
 
@@ -125,6 +134,7 @@ class Stage:
         self.cluster.time = instant(self.now)
         for pod in self.cluster.of(PODS):
             if self._loaded(pod) and not _is_ready(pod):
+                self.cluster.logs[pod["metadata"]["name"]] = self._log(pod)
                 self.cluster.make_ready(pod)
 
     async def run(
@@ -141,7 +151,17 @@ class Stage:
     def _loaded(self, pod: Object) -> bool:
         return self.now >= seconds(pod["metadata"]["creationTimestamp"]) + LOAD_SECONDS
 
+    def _log(self, pod: Object) -> str:
+        """What its engine has written when it becomes ready."""
+        drafter = pod["metadata"]["labels"]["specdeploy.dev/drafter"]
+        answers = self.answers.get(drafter, ANSWERS)
+        lines = [_answer_line(name, text) for name, text in (answers or {}).items()]
+        return "\n".join(["INFO loading", *lines, "INFO ready", ""])
+
     def _answer(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/version":
+            self.versions.append(self.version)
+            return httpx.Response(200 if self.version else 404, json={"version": self.version})
         pod = next(p for p in self.cluster.of(PODS) if p["status"].get("podIP") == request.url.host)
         special = self.pages.get(pod["metadata"]["name"])
         return special(request) if special else httpx.Response(200, content=self._page(pod))
@@ -208,6 +228,12 @@ class Stage:
 
     def settled(self) -> bool:
         return bool(self.status.verdicts) and self.status.trial is None and self.now > START + 60
+
+
+def _answer_line(question: str, text: str) -> str:
+    tokens = text.split()
+    record = {"set": QUESTION_SET, "question": question, "tokens": tokens, "gaps": [4.0] * len(tokens)}
+    return MARKER + json.dumps(record)
 
 
 def _is_ready(pod: Object) -> bool:

@@ -127,6 +127,30 @@ async def test_each_answer_has_its_meaning_and_keeps_the_servers_words(
     assert "POST /apis/apps/v1/namespaces/ns/deployments" in str(raised.value)
 
 
+async def test_a_log_is_asked_for_within_bounds_and_is_any_text(api: tuple[KubernetesCluster, Api]) -> None:
+    cluster, server = api
+    server.body = b"no JSON at all\n\xff\n"
+    assert await cluster.log("ns", "p", "vllm", since=None, limit=10) == "no JSON at all\n\ufffd\n"
+    await cluster.log("ns", "p", "vllm", since="2027-01-15T08:00:00Z", limit=10)
+    path, common = "GET /api/v1/namespaces/ns/pods/p/log", {"container": "vllm", "limitBytes": "10"}
+    assert [(a["call"], a["query"]) for a in server.asked] == [
+        (path, common),
+        (path, {**common, "sinceTime": "2027-01-15T08:00:00Z"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(403, Forbidden), (404, NotFound), (400, Refused), (500, Unavailable)]
+)
+async def test_a_log_that_cannot_be_had_keeps_the_servers_words(
+    api: tuple[KubernetesCluster, Api], status: int, error: type[ClusterError]
+) -> None:
+    cluster, server = api
+    server.status, server.body = status, b'{"message": "pods/log: not for you"}'
+    with pytest.raises(error, match="GET /api/v1/namespaces/ns/pods/p/log: .*pods/log: not for you"):
+        await cluster.log("ns", "p", "vllm", since=None, limit=10)
+
+
 @pytest.mark.parametrize("status", [404, 409])
 async def test_deleting_what_is_gone_or_another_by_now_is_quiet(
     api: tuple[KubernetesCluster, Api], status: int

@@ -159,6 +159,10 @@ class VerdictReason(Word):
     TIME_TO_FIRST_TOKEN = "TimeToFirstToken", "clients wait longer for the first token"
     PREFIX_HITS = "PrefixHits", "it finds fewer prompt tokens in its prefix cache"
     OUTPUT_LENGTH = "OutputLength", "its answers differ in length, which lossless speculation can't cause"
+    OUTPUT_AGREEMENT = (
+        "OutputAgreement",
+        "it answers fixed prompts otherwise than the baseline; the message has an example",
+    )
     TOO_NOISY = "TooNoisy", "its windows are so noisy that not even 1.5x could be proven by the deadline"
     DEADLINE = "DeadlineReached", "undecided after deadlineSeconds of measured time"
     TOTAL_DEADLINE = (

@@ -77,6 +77,11 @@ class EngineStatus(Model):
         description="Image in force where the spec names none: pinned when the object was first seen, used "
         "until the spec names one.",
     )
+    vllm_version: Annotated[str, Field(max_length=64)] | None = Field(
+        None,
+        description="vLLM's version as an engine with this image has told it, asked where neither "
+        "engine.vllmVersion nor the image's tag does.",
+    )
     remade: int | None = Field(
         None,
         ge=1,
@@ -119,6 +124,11 @@ class BaselineStatus(Model):
     )
     window_seconds: int | None = Field(
         None, description="Length of the windows behind history and guard; another length starts them anew."
+    )
+    answers: Packed | None = Field(
+        None,
+        description="What one of its pods answered to the fixed prompts of guards.outputAgreement; for the "
+        "operator only.",
     )
     history: Packed | None = Field(
         None,

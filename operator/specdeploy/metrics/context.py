@@ -1,7 +1,8 @@
-"""What a pod's `GET /v1/models` says of the longest context it serves. Pure, but for what it remembers.
+"""What a pod says of itself beside its counters. Pure, but for what it remembers.
 
-vLLM may lower `max_model_len` to that of a drafter (with a line in its log only), and then refuses requests
-that the baseline serves. No series of `/metrics` tells, so `pods.PodReader` asks once for each process.
+`GET /version` says which vLLM it is. `GET /v1/models` says the longest context that it serves: vLLM may lower
+`max_model_len` to that of a drafter (with a line in its log only), and then refuses requests that the
+baseline serves. No series of `/metrics` tells, so `pods.PodReader` asks once for each process.
 """
 
 import json
@@ -9,6 +10,8 @@ import math
 
 MAX_REMEMBERED = 16_384
 """More pods than any cluster measures; one that was forgotten is asked again."""
+
+LONGEST_VERSION = 64
 
 
 def max_model_len(body: bytes) -> float | None:
@@ -22,6 +25,15 @@ def max_model_len(body: bytes) -> float | None:
         return None
     known = [length for length in lengths if 0 < length < math.inf]
     return max(known, default=None)
+
+
+def told_version(body: bytes) -> str | None:
+    """`{"version": "0.33.0"}` as text; None if the body tells none, whatever it is."""
+    try:
+        version = json.loads(body)["version"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+    return version if isinstance(version, str) and 0 < len(version) <= LONGEST_VERSION else None
 
 
 class Contexts:

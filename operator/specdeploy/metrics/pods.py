@@ -16,7 +16,7 @@ from typing import Self
 import httpx
 
 from specdeploy.metrics import exposition
-from specdeploy.metrics.context import Contexts, max_model_len
+from specdeploy.metrics.context import Contexts, max_model_len, told_version
 from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
 
 TIMEOUT_SECONDS = 5.0
@@ -54,6 +54,11 @@ class Target:
     def models_url(self) -> httpx.URL:
         """Of the list of what it serves."""
         return self._url("/v1/models")
+
+    @property
+    def version_url(self) -> httpx.URL:
+        """Of its version."""
+        return self._url("/version")
 
     def _url(self, path: str) -> httpx.URL:
         return httpx.URL(scheme="http", host=self.ip, port=self.port, path=path)
@@ -102,6 +107,15 @@ class PodReader:
         answers = dict(zip([target.uid for target in targets], pages, strict=True))
         await asyncio.gather(*(self._ask_context(target, answers[target.uid], due) for target in targets))
         return {uid: self._with_context(uid, answer) for uid, answer in answers.items()}
+
+    async def version(self, target: Target) -> str | None:
+        """vLLM's version, as `GET /version` tells it: never behind the API key. None: it does not tell."""
+        try:
+            async with asyncio.timeout(MODELS_TIMEOUT_SECONDS):
+                body, _ = await self._fetch(target.version_url, MAX_MODELS_BYTES)
+        except (_ScrapeError, TimeoutError, httpx.HTTPError, httpx.InvalidURL):
+            return None
+        return told_version(body)
 
     async def close(self) -> None:
         await self._client.aclose()

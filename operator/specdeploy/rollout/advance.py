@@ -6,6 +6,7 @@ Abort and deadline come before everything that may be broken.
 
 from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.status import Status, seconds
+from specdeploy.rollout.agreement import keep_answers
 from specdeploy.rollout.conditions import LOST_SECONDS, with_conditions
 from specdeploy.rollout.decision import Ending, Event, Step
 from specdeploy.rollout.endings import CAPACITY_SECONDS
@@ -16,7 +17,7 @@ from specdeploy.rollout.protection import protect, protection_moments
 from specdeploy.rollout.requests import execute_retry, pending, recorded
 from specdeploy.rollout.retire import retire
 from specdeploy.rollout.scene import UNREADABLE, Scene, scene
-from specdeploy.rollout.serving import follow_spec, remake_edited, succession_end
+from specdeploy.rollout.serving import follow_spec, keep_version, remake_edited, succession_end
 from specdeploy.rollout.size import fitted
 from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
@@ -35,7 +36,8 @@ def advance(seen: Observation, status: Status) -> Step:
     if told:  # a retry may have given arms new names
         view = scene(seen, status)
     status, invalid = _note_invalid(view, status)
-    status, followed = follow_spec(view, status)
+    status, followed = follow_spec(view, keep_version(view, status))
+    status = keep_answers(view, status)
     status, noted = _note_serving(view, status)
     status, retired = retire(view, _learned(view, status))
     status, tried = step_trial(view, status)

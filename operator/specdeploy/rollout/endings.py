@@ -11,6 +11,7 @@ from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus, seconds
 from specdeploy.judge import Settings, expire
+from specdeploy.rollout.agreement import disagreement
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Ending
 from specdeploy.rollout.evidence import held, load, outcome_of, settings_of, silent, yardsticks
@@ -155,6 +156,11 @@ def stalled(case: Case, _: Spec) -> Ending | None:
     return Ending(Outcome.UNHEALTHY, "Stalled", text)
 
 
+def disagrees(case: Case, spec: Spec) -> Ending | None:
+    """It changes what users read: said by what its pods have answered before they were ready."""
+    return disagreement(case.scene, case.status, case.trial, spec)
+
+
 def no_capacity(case: Case, _: Spec) -> Ending | None:
     """Its pod finds no room, or is refused at creation, although what it borrowed is gone."""
     since = case.trial.unschedulable_time
@@ -179,6 +185,7 @@ ENDINGS: tuple[Check, ...] = (
     edited,
     unhealthy,
     stalled,
+    disagrees,
     no_capacity,
 )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from specdeploy.api.findings import Reading
 from specdeploy.judge import Window
+from specdeploy.judge.answers import Answers
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,9 @@ class Observation:
     `refused`: template -> the API server's words when its Deployment could not be created.
     `taken`: objects of our names that belong to somebody else, as sentences.
     `unreadable`: pod name -> why its counters could not be read in the last window.
+    `answers`: pod uid -> what its engine answered before it was ready, as far as it was asked for.
+    `unheard`: pod name -> why its answers are not known. `vllm_version`: as an engine with the image in force
+    has told it.
     """
 
     now: float
@@ -94,6 +98,9 @@ class Observation:
     taken: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Answers] = field(default_factory=dict)
+    unheard: Mapping[str, str] = field(default_factory=dict)
+    vllm_version: str | None = None
     missing_label: str | None = None
     lost_status: tuple[str, ...] = ()
     crd_outdated: str | None = None

@@ -17,6 +17,7 @@ from specdeploy.api.status import Status, TrialStatus
 from specdeploy.engine.checks import check_drafters, check_spec
 from specdeploy.engine.hashing import short_hash
 from specdeploy.engine.revision import Arms, Template, templates
+from specdeploy.engine.versions import Version, parse_version
 from specdeploy.rollout.allocate import Roles, allocate
 from specdeploy.rollout.observation import Deployment, Observation, Pod
 
@@ -104,7 +105,7 @@ def scene(seen: Observation, status: Status) -> Scene:
     """Read an observation: resolve the image, derive the templates, find what is wrong."""
     image = _image(seen.reading.spec, status, seen.default_image)
     remade = status.engine.remade if status.engine else None
-    meant = _meant(seen.reading, seen.name, image, remade)
+    meant = _meant(seen.reading, seen.name, image, remade, _version(seen, status, image))
     return Scene(seen, seen.reading.spec, image, meant.arms, meant.findings, meant.drafters)
 
 
@@ -118,14 +119,14 @@ class _Meant:
 
 
 @lru_cache(maxsize=64)  # a pass asks several times for the same, and hashing templates is most of its work
-def _meant(reading: Reading, name: str, image: str, remade: int | None) -> _Meant:
+def _meant(reading: Reading, name: str, image: str, remade: int | None, version: Version | None) -> _Meant:
     spec = reading.spec
     if spec is None:
         return _Meant(None, reading.findings, {})
-    wrong = check_drafters(spec, image)
+    wrong = check_drafters(spec, image, version)
     for drafter, finding in reading.drafters:
         wrong[drafter] = (*wrong.get(drafter, ()), finding)
-    findings = (*reading.findings, *check_spec(spec, image))
+    findings = (*reading.findings, *check_spec(spec, image, version))
     return _Meant(_remade(templates(name, spec, image), remade), findings, wrong)
 
 
@@ -147,6 +148,13 @@ def _image(spec: Spec | None, status: Status, default: str) -> str:
         return spec.engine.image
     stored = status.engine.image if status.engine else None
     return stored or default
+
+
+def _version(seen: Observation, status: Status, image: str) -> Version | None:
+    """vLLM's version as an engine with this image has told it."""
+    stored = status.engine.vllm_version if status.engine and status.engine.image == image else None
+    told = stored or seen.vllm_version
+    return parse_version(told) if told else None
 
 
 def staged(status: Status) -> str | None:

@@ -35,10 +35,20 @@ def follow_spec(scene: Scene, status: Status) -> Told:
 
 
 def _resolve_image(scene: Scene, status: Status) -> Status:
+    """What an engine told of its version belongs to its image."""
     stored = status.engine or EngineStatus(image=None)
     if stored.image == scene.image:
         return status
-    return status.model_copy(update={"engine": stored.model_copy(update={"image": scene.image})})
+    update = {"image": scene.image, "vllm_version": None}
+    return status.model_copy(update={"engine": stored.model_copy(update=update)})
+
+
+def keep_version(scene: Scene, status: Status) -> Status:
+    """The status with what an engine with the image in force has told of its version."""
+    told, stored = scene.seen.vllm_version, status.engine
+    if told is None or stored is None or stored.image != scene.image or stored.vllm_version == told:
+        return status
+    return status.model_copy(update={"engine": stored.model_copy(update={"vllm_version": told})})
 
 
 def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> Told:

@@ -105,6 +105,16 @@ def _fresh_fallback(status: Status) -> Status:
     return status.model_copy(update={"trial": trial.model_copy(update={"fallback": fallback})})
 
 
+def _untold(status: Status) -> Status:
+    """What engines have told of themselves: those that run are asked again."""
+    engine, arm = status.engine, status.baseline
+    if engine is not None:
+        status = status.model_copy(update={"engine": engine.model_copy(update={"vllm_version": None})})
+    if arm is not None:
+        status = status.model_copy(update={"baseline": arm.model_copy(update={"answers": None})})
+    return status
+
+
 def _no_history(status: Status) -> Status:
     """Without its history the baseline teaches less; the guard itself is never dropped."""
     arm = status.baseline
@@ -121,5 +131,6 @@ _SHORTEN: tuple[Callable[[Status], Status], ...] = (
     _lean_trial,
     _bare_verdicts,
     _fresh_fallback,
+    _untold,
     _no_history,
 )

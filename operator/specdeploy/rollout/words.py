@@ -7,6 +7,7 @@ from specdeploy.api.spec import Spec
 from specdeploy.api.status import Capacity, Status, TrialStatus, instant, seconds
 from specdeploy.judge import ADVICE, Reason, Settings, missing, sensitivity_now, summary, warnings
 from specdeploy.judge import TrialState as State
+from specdeploy.rollout.agreement import unseen
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.conditions import lost_pods, obstacle
 from specdeploy.rollout.evidence import load, settings_of
@@ -195,7 +196,8 @@ def _warned(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> str
     """What the guards beside speed have to say without a veto; some need windows of evidence for it."""
     if trial.windows < _WARNED_FROM:
         return ""
-    told = warnings(*_judged(scene, status, spec, trial))
+    unheard = unseen(scene, status, trial, spec)
+    told = (*warnings(*_judged(scene, status, spec, trial)), *([unheard] if unheard else []))
     return "".join(f" Warning: {text}." for text in told)
 
 

@@ -130,6 +130,7 @@ def can(stage: Stage, *words: str) -> bool:
 )
 def test_the_operator_may_not(stage: Stage, words: tuple[str, ...]) -> None:
     assert can(stage, "list", "pods"), "the question reaches the operator's own account"
+    assert can(stage, "get", "pods/log")
     assert not can(stage, *words)
 
 

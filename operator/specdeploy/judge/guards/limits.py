@@ -31,6 +31,8 @@ class Guard(StrEnum):
     TIME_TO_FIRST_TOKEN = "TimeToFirstToken"  # noqa: S105 - no password
     PREFIX_HITS = "PrefixHits"
     OUTPUT_LENGTH = "OutputLength"
+    # Looks at no window: `agreement` compares what the pods answered before they were ready.
+    OUTPUT_AGREEMENT = "OutputAgreement"
 
 
 @dataclass(frozen=True, slots=True)
