@@ -1,4 +1,4 @@
-"""What `specdeploy catalog` shows: a line for each target, or one target's drafters. Pure; `rich` draws it."""
+"""What `specdeploy catalog` shows: a line a target, or one target's drafters. Pure; `rich` draws it."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,7 +17,7 @@ _MIB = 2**20
 def listing(found: Iterable[Target]) -> RenderableType:
     """One line a target: how many drafters, and the best that was measured of them."""
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("TARGET", overflow="fold")
+    table.add_column("TARGET", no_wrap=True)
     table.add_column("DRAFTERS", justify="right")
     for column in ("BEST", "WITH", "ON"):
         table.add_column(column, overflow="fold")
@@ -28,13 +28,18 @@ def listing(found: Iterable[Target]) -> RenderableType:
 
 
 def _best(target: Target) -> tuple[str, str, str]:
-    drafter = max(target.drafters, key=best_ratio, default=None)
+    measured = (each for each in target.drafters if each.measured)
+    drafter = max(measured, key=best_ratio, default=None)
     best = best_measured(drafter) if drafter else None
     if drafter is None or best is None:
         return "-", "", ""
     load = f" at {best.concurrency}" if best.concurrency else ""
     where = [each for each in (best.workload, best.hardware) if each != NOT_STATED]
-    return f"{best.ratio:.2f}x", f"{called(drafter.method)} N={best.tokens}", f"{', '.join(where)}{load}"
+    return (
+        f"{best.ratio:.2f}x",
+        f"{called(drafter.method)} N={best.tokens}",
+        f"{', '.join(where)}{load}".strip(),
+    )
 
 
 def entry(target: Target) -> RenderableType:

@@ -4,6 +4,7 @@ from .entries import Checkpoint, Measured
 
 # Of a workload or hardware that a source does not name.
 NOT_STATED = "not stated"
+_INSTINCT = "MI"
 
 _METHODS = {"mtp": "MTP", "eagle": "EAGLE", "eagle3": "EAGLE-3", "dflash": "DFlash", "dspark": "DSpark"}
 
@@ -16,14 +17,14 @@ def called(method: str) -> str:
 def best_measured(known: Checkpoint, gpu: str | None = None) -> Measured | None:
     """The highest published ratio: on this kind of GPU, else on an AMD Instinct, else on any."""
     here = [each for each in known.measured if each.hardware == gpu]
-    instinct = [each for each in known.measured if each.hardware.startswith("MI")]
+    instinct = [each for each in known.measured if each.hardware.startswith(_INSTINCT)]
     return max(here or instinct or known.measured, key=lambda each: each.ratio, default=None)
 
 
 def best_ratio(known: Checkpoint, gpu: str | None = None) -> float:
-    """Its ratio; 0 where nothing was measured."""
+    """Its ratio; 0 where nothing was measured on an AMD Instinct: other hardware gives no order here."""
     best = best_measured(known, gpu)
-    return best.ratio if best else 0.0
+    return best.ratio if best and best.hardware.startswith(_INSTINCT) else 0.0
 
 
 def in_words(measured: Measured) -> str:
