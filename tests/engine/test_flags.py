@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specdeploy.engine.flags import read_flags, switched_on
+from specdeploy.engine.flags import read_flags
 
 
 @pytest.mark.parametrize(
@@ -36,19 +36,3 @@ def test_a_flag_has_its_place_its_name_its_value_and_its_key(
     words: list[str], flags: list[tuple[int, str, str | None, str]]
 ) -> None:
     assert [(f.index, f.name, f.value, f.key) for f in read_flags(words)] == flags
-
-
-@pytest.mark.parametrize(
-    ("words", "on"),
-    [
-        ([], False),
-        (["--enforce-eager"], True),
-        (["--enforce_eager"], True),
-        (["--enforce"], True),
-        (["--no-enforce-eager"], False),
-        (["--enforce-eager", "--no-enforce-eager"], False),
-        (["--no-enforce-eager", "--enforce-eager"], True),
-    ],
-)
-def test_the_last_word_on_a_switch_decides(words: list[str], on: bool) -> None:
-    assert switched_on(read_flags(words), "--enforce-eager") is on

@@ -75,13 +75,6 @@ def is_flag(word: str) -> bool:
     return word.startswith("-") and len(word) > 1 and _NEGATIVE_NUMBER.fullmatch(word) is None
 
 
-def switched_on(flags: Sequence[Flag], option: str) -> bool:
-    """Whether the switch `option` is on: the last word on it decides, `--no-...` turns it off."""
-    off = f"--no-{option.removeprefix('--')}"
-    last = next((flag for flag in reversed(flags) if flag.name == off or flag.means(option)), None)
-    return last is not None and last.name != off
-
-
 def _expanded(word: str) -> str:
     """`-O3` is short for `--optimization-level=3`."""
     level = _OPTIMIZATION.fullmatch(word)

@@ -4,6 +4,7 @@ The tables are in `tables_flags`, how the parser reads words in `parser`.
 """
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Iterator
 
@@ -14,7 +15,7 @@ from specdeploy.engine.arguments import OWNED, PARALLEL
 from specdeploy.engine.flags import Flag
 from specdeploy.engine.image import parse_image
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.versions import NEWEST, between, beyond_tables
+from specdeploy.engine.versions import ALWAYS, NEWEST, between, beyond_tables
 
 _SOURCE = "the argument parser in vLLM's released sources, 0.18 to 0.33"
 
@@ -79,15 +80,15 @@ NO_VALUE = Rule(
     refused="engine: {args: [--max-num-seqs]}",
     passed="engine: {args: [--max-num-seqs, '64']}",
 )
-NO_NUMBER = Rule(
+WRONG_VALUE = Rule(
     code="SD226",
-    name="flag-needs-a-number",
+    name="flag-with-a-wrong-value",
     severity=Severity.ERROR,
-    title="the flag's value is no number",
-    why="The argument parser ends the engine at once: invalid value.",
+    title="the flag's value is not what it takes",
+    why="The argument parser ends the engine at once: invalid value, or invalid choice.",
     source=_SOURCE,
     refused="engine: {args: [--max-num-seqs, many]}",
-    passed="engine: {args: [--max-model-len, 16k]}",
+    passed="engine: {args: [--max-model-len, 16k, --dtype, bfloat16]}",
 )
 DOUBTFUL = Rule(
     code="SD227",
@@ -111,11 +112,10 @@ DEPRECATED = Rule(
     passed="engine: {image: 'vllm/vllm-openai-rocm:v0.31.0', args: [--disable-cascade-attn]}",
 )
 
-# What vLLM reads as numbers; `16k` and `auto` only where it takes them.
-_PATTERNS: tuple[tuple[frozenset[str], re.Pattern[str], str], ...] = (
-    (table.WHOLE, re.compile(r"\s*[-+]?\d+(_\d+)*\s*"), "a whole number"),
-    (table.SUFFIXED, re.compile(r"\s*(-?\d+|\d+(\.\d+)?[kKmMgGtT]|auto)\s*"), "a whole number such as 16k"),
-)
+_WHOLE = re.compile(r"\s*[-+]?\d+(_\d+)*\s*")
+_SUFFIXED = re.compile(r"\s*([-+]?\d+(_\d+)*|\d+(\.\d+)?[kKmMgGtT]|auto)\s*")
+# Within JSON too vLLM reads 16k as a number.
+_NUMBER_IN_JSON = re.compile(r"(?<=[:\s,\[])(\d+(?:\.\d+)?)[kKmMgGtT](?=\s*[,}\]])")
 
 
 def _check_names(setting: Setting) -> Iterator[Finding]:
@@ -163,16 +163,33 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
             yield _rule(setting, NO_VALUE).at(_path(flag.index), reason, "add its value as the next item")
         elif flag.value is not None and (wanted := _wanted(flag, setting)):
             reason = f"{flag.name} is {flag.value!r:.40}"
-            yield _rule(setting, NO_NUMBER).at(_path(flag.index), reason, f"write {wanted}")
+            yield _rule(setting, WRONG_VALUE).at(_path(flag.index), reason, f"write {wanted}")
 
 
 def _wanted(flag: Flag, setting: Setting) -> str | None:
     """What its value should be, if it is something else."""
-    for name in parser.matches(flag.name, setting.version)[:1]:
-        for names, pattern, wanted in _PATTERNS:
-            if name in names and not pattern.fullmatch(flag.value or ""):
-                return wanted
+    found = parser.matches(flag.name, setting.version)
+    name, value = found[0] if len(found) == 1 else "", flag.value or ""
+    if flag.key:
+        return None
+    if name in table.WHOLE and not _WHOLE.fullmatch(value):
+        return "a whole number"
+    if name in table.SUFFIXED and not _SUFFIXED.fullmatch(value):
+        return "a whole number, such as 16384 or 16k"
+    if name in table.JSON and value not in ("", "None") and not _is_json(value):
+        return "JSON"
+    choices, span = table.CHOICES.get(name, (frozenset[str](), ALWAYS))
+    if choices and value not in choices and span.holds(setting.version):
+        return " or ".join(sorted(choices))
     return None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(_NUMBER_IN_JSON.sub(r"\1", text))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _of_the_user(setting: Setting) -> Iterator[Flag]:
@@ -209,7 +226,7 @@ RULES: tuple[Rule, ...] = (
     AMBIGUOUS,
     STRAY,
     NO_VALUE,
-    NO_NUMBER,
+    WRONG_VALUE,
     DOUBTFUL,
     DEPRECATED,
 )

@@ -7,7 +7,8 @@ from typing import Any
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.arguments import parallel_flags, whole
-from specdeploy.engine.flags import Flag, switched_on
+from specdeploy.engine.flags import Flag
+from specdeploy.engine.serving import is_on, size_of
 from specdeploy.engine.setting import Candidate, Setting
 
 SIZE = Rule(
@@ -103,6 +104,18 @@ drafters: [{name: n, method: ngram, numSpeculativeTokens: 3}]""",
     passed="drafters: [{name: n, method: ngram, numSpeculativeTokens: 3}]",
 )
 
+BATCH = Rule(
+    code="SD168",
+    name="batch-below-its-requests",
+    severity=Severity.ERROR,
+    title="a step holds fewer tokens than requests, or none",
+    why="vLLM's configuration refuses it at the start: every running request needs at least one token of a "
+    "step.",
+    source="vLLM's SchedulerConfig: both at least 1, max_num_batched_tokens at least max_num_seqs",
+    refused="engine: {args: [--max-num-batched-tokens, '128', --max-num-seqs, '256']}",
+    passed="engine: {args: [--max-num-batched-tokens, 8k, --max-num-seqs, '256']}",
+)
+
 _HALVES = ("kv_producer", "kv_consumer")
 
 
@@ -155,7 +168,7 @@ def _check_pods(setting: Setting) -> Iterator[Finding]:
 
 def _check_eager(setting: Setting) -> Iterator[Finding]:
     flag = setting.flag("--enforce-eager")
-    if flag and switched_on(setting.flags, "--enforce-eager"):
+    if flag and is_on(setting, "--enforce-eager"):
         yield EAGER.at(_path(flag), "the engine runs without graphs", "remove it")
 
 
@@ -174,6 +187,17 @@ def _is_share(text: str) -> bool:
         return False
 
 
+def _check_batch(setting: Setting) -> Iterator[Finding]:
+    tokens, requests = (setting.flag(f"--max-num-{what}") for what in ("batched-tokens", "seqs"))
+    most = {flag.name: size_of(setting, flag.name) for flag in (tokens, requests) if flag}
+    for flag in (tokens, requests):
+        if flag and most[flag.name] == 0:
+            yield BATCH.at(_path(flag), "it is 0", "make it at least 1")
+    if tokens and requests and 0 < (most[tokens.name] or 0) < (most[requests.name] or 0):
+        reason = f"{tokens.value} tokens are fewer than the {requests.value} requests of --max-num-seqs"
+        yield BATCH.at(_path(tokens), reason, "raise it or lower --max-num-seqs")
+
+
 def _check_servers(setting: Setting) -> Iterator[Finding]:
     given = setting.flag("--api-server-count")
     servers = (whole(given) if given else None) or (1 if given else setting.parallel.data)
@@ -185,7 +209,7 @@ def _check_servers(setting: Setting) -> Iterator[Finding]:
 
 def _check_sleep(setting: Setting) -> Iterator[Finding]:
     flag = setting.flag("--enable-sleep-mode")
-    if flag and switched_on(setting.flags, "--enable-sleep-mode") and setting.spec.drafters:
+    if flag and is_on(setting, "--enable-sleep-mode") and setting.spec.drafters:
         yield SLEEP.at(_path(flag), "sleep mode and speculation crash together on ROCm", "remove it")
 
 
@@ -202,6 +226,7 @@ RULES: tuple[Rule, ...] = (
     MEMORY_SHARE,
     SEVERAL_SERVERS,
     SLEEP,
+    BATCH,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_parallelism,
@@ -209,6 +234,7 @@ SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_pods,
     _check_eager,
     _check_memory_share,
+    _check_batch,
     _check_servers,
     _check_sleep,
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import tables_variables as table
 from specdeploy.engine.environment import OWNED
-from specdeploy.engine.flags import switched_on
+from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import NEWEST, Span, beyond_tables
 
@@ -68,7 +68,7 @@ engine:
 
 
 def _check_names(setting: Setting) -> Iterator[Finding]:
-    strict = switched_on(setting.flags, _STRICT)
+    strict = is_on(setting, _STRICT)
     for index, variable in enumerate(setting.spec.engine.env or []):
         name = variable.name
         span = table.SPANS.get(name)
