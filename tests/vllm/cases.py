@@ -1,8 +1,8 @@
 """Several hundred configurations, right and wrong, to ask both the rules and the real engine about.
 
-A systematic product: every method with every key of the speculative config and values of the right and of wrong
-kinds, numbers of tokens, parallel sizes, flags. Each case has a name that says what is in it. Targets and drafts
-are the tiny models and the made-up ones of `configs`; one image, of the engine's own version.
+A systematic product: every method with every key of the speculative config and values of the right and of
+wrong kinds, numbers of tokens, parallel sizes, flags. Each case has a name that says what is in it. Targets
+and drafts are the tiny models and the made-up ones of `configs`; one image, of the engine's own version.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Fixtures with the real engine: its venv, two comparisons under load, failing starts, and the probe.
+"""Fixtures with the real engine: its venv, two comparisons under load, failing starts, and its own word.
 
 At most two engines are loaded at once, which is what two cores carry. Everything is made once a session, so
 the tests themselves only look at what happened. Where the venv can't be made they fail, they don't skip.
@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from specdeploy.cli.engine_word import EngineWord
+from specdeploy.engine.catalogue.load import targets
 from tests.vllm.comparison import Comparison, compare
-from tests.vllm.engine_probe import EngineProbe
+from tests.vllm.configs import write_models
 from tests.vllm.server import drafters, engine_environ, running
 from tools.vllm.environment import VllmEnvironment, ensure
 
@@ -54,8 +56,24 @@ def random_eagle3(comparisons: dict[str, Comparison]) -> Comparison:
 
 
 @pytest.fixture(scope="session")
-def probe(vllm_environment: VllmEnvironment, log_folder: Path) -> Iterator[EngineProbe]:
-    """Answers whether the real vLLM takes a command line: `probe.accepts([model, "--flag", ...])`."""
-    environ = engine_environ(vllm_environment)
-    with EngineProbe(vllm_environment.python, environ, log_folder / "probe.log") as running_probe:
-        yield running_probe
+def models_folder(vllm_environment: VllmEnvironment, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`<org>/<name>/config.json` for every model of the catalogue, and the tiny models as `tiny/<name>`."""
+    folder = tmp_path_factory.mktemp("models")
+    write_models(folder, targets(), vllm_environment.models)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def parser_environ(vllm_environment: VllmEnvironment) -> dict[str, str]:
+    """What the engine's parser runs with: a stand-in for the package that the locked environment lacks."""
+    stand_ins = str(Path(__file__).with_name("stand_ins"))
+    return {**engine_environ(vllm_environment), "PYTHONPATH": stand_ins}
+
+
+@pytest.fixture(scope="session")
+def engine_word(
+    vllm_environment: VllmEnvironment, models_folder: Path, parser_environ: dict[str, str]
+) -> Iterator[EngineWord]:
+    """Answers whether the real vLLM takes a command line: `engine_word.accepts([model, "--flag", ...])`."""
+    with EngineWord(vllm_environment.python, models_folder, parser_environ) as engine:
+        yield engine

@@ -1,7 +1,8 @@
 """Made-up model folders for the engine's parser: `<org>/<name>/config.json` for each model of the catalogue.
 
-The parser reads a model's configuration and never its weights, so a few dozen lines (`architectures.yaml`) stand
-for models of hundreds of gigabytes. Which architecture a model has is decided here by family, method and name.
+The parser reads a model's configuration and never its weights, so a few dozen lines (`architectures.yaml`)
+stand for models of hundreds of gigabytes. Which architecture a model has is decided here by family, method
+and name.
 """
 
 import json
@@ -85,12 +86,14 @@ def of_draft(checkpoint: Checkpoint) -> str:
     return next(name for part, name in DRAFTS if part in key)
 
 
-def write_models(folder: Path, catalogue: tuple[Target, ...]) -> None:
-    """Every model that the catalogue names, as `<folder>/<org>/<name>/config.json`."""
-    for model, architecture in _named(catalogue):
+def write_models(folder: Path, catalogue: tuple[Target, ...], tiny: Path) -> None:
+    """Every model that the catalogue names, and those of the folder `tiny` as `tiny/<name>`."""
+    for model, architecture in (*_named(catalogue), ("tiny/eagle-head", "tiny-eagle")):
         path = folder / model / "config.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(ARCHITECTURES[architecture]))
+    for model in filter(Path.is_dir, tiny.iterdir()):
+        (folder / "tiny" / model.name).symlink_to(model)
 
 
 def _named(catalogue: tuple[Target, ...]) -> Iterator[tuple[str, str]]:

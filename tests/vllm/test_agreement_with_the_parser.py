@@ -1,0 +1,141 @@
+"""The rules against the real parser: what vLLM refuses is an error to `lint`, and what it accepts is none.
+
+Every entry of the catalogue, and the configurations of `cases`, are put to both, the rules as for the engine's
+version. Where they differ, the configuration is listed here with the reason, one by one; a row that no longer
+differs fails as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from pydantic import ValidationError
+
+from specdeploy.api.rule import Finding, errors
+from specdeploy.api.spec import Spec
+from specdeploy.cli.engine_word import EngineWord
+from specdeploy.cli.engine_word.verdict import UNSEEN, is_decided, policy, refusal
+from specdeploy.engine.arguments import serve_arguments
+from specdeploy.engine.catalogue import Checkpoint, Target
+from specdeploy.engine.catalogue.load import targets
+from specdeploy.engine.checks import on_drafters, on_spec
+from specdeploy.engine.setting import setting_of
+from specdeploy.engine.versions import parse_version
+from tests.vllm.cases import ENGINE, VERSION, Case, cases
+from tests.vllm.expected import ACCEPTED_ERRORS, NEWER_MODELS, REFUSED_THOUGH_GOOD
+
+pytestmark = pytest.mark.vllm
+
+# By the schema of the resource itself, before any rule.
+SCHEMA = Finding("spec", "the schema refuses it", "", "SD001")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One configuration, what vLLM has against it (empty: nothing), and the errors that the rules find."""
+
+    name: str
+    refusal: str
+    errors: tuple[Finding, ...]
+
+    @property
+    def contradicted(self) -> tuple[Finding, ...]:
+        """The errors that the parser would know of, of a configuration that it accepts."""
+        return () if self.refusal else tuple(filter(is_decided, self.errors))
+
+
+@pytest.fixture(scope="module")
+def answers(engine_word: EngineWord) -> tuple[Answered, ...]:
+    return tuple(_ask(engine_word, case) for case in cases())
+
+
+def _ask(engine: EngineWord, case: Case) -> Answered:
+    answer = engine.accepts(serve_arguments(case.spec(), case.unchecked_drafter()))
+    assert not answer.unasked, case.name
+    method = str(case.drafter["method"]) if case.drafter else ""
+    return Answered(case.name, refusal(answer, method), _errors(case))
+
+
+def _errors(case: Case) -> tuple[Finding, ...]:
+    drafters = [case.drafter] if case.drafter else []
+    try:
+        spec = Spec.model_validate({**case.spec().model_dump(by_alias=True), "drafters": drafters})
+    except ValidationError:
+        return (SCHEMA,)
+    setting = setting_of(spec)
+    return errors((*on_spec(setting), *on_drafters(setting).get("d", ())))
+
+
+def test_the_engine_that_is_asked_is_the_one_that_the_rules_are_asked_for(engine_word: EngineWord) -> None:
+    assert parse_version(engine_word.version()) == parse_version(VERSION)
+
+
+def test_hundreds_are_asked_and_both_answers_are_common(answers: tuple[Answered, ...]) -> None:
+    refused = sum(bool(each.refusal) for each in answers)
+    assert refused >= 300
+    assert len(answers) - refused >= 300
+
+
+def test_nothing_that_the_engine_refuses_is_called_good(answers: tuple[Answered, ...]) -> None:
+    missed = {each.name: each.refusal for each in answers if each.refusal and not each.errors}
+    assert _unlike(missed, REFUSED_THOUGH_GOOD) == {}
+
+
+def test_nothing_that_the_engine_accepts_is_called_an_error(answers: tuple[Answered, ...]) -> None:
+    wrong = {each.name: str(each.contradicted) for each in answers if each.contradicted}
+    assert wrong == {}
+
+
+def test_what_is_refused_beyond_the_parser_is_policy_or_seen_later_and_listed(
+    answers: tuple[Answered, ...],
+) -> None:
+    codes = {error.code for each in answers if not each.refusal for error in each.errors}
+    assert codes - {SCHEMA.code} == set(ACCEPTED_ERRORS)
+    assert codes - {SCHEMA.code} <= policy() | {code for code, _, _ in UNSEEN}
+
+
+def test_every_entry_of_the_catalogue_is_good_to_the_rules_and_to_the_engine(engine_word: EngineWord) -> None:
+    refused = {}
+    for target, checkpoint in _entries():
+        spec = _spec_of(target, checkpoint)
+        setting = setting_of(spec)
+        found = (*on_spec(setting), *(each for some in on_drafters(setting).values() for each in some))
+        assert errors(found) == (), target.model
+        drafter = (spec.drafters or [None])[0]
+        answer = engine_word.accepts(serve_arguments(spec, drafter))
+        if words := refusal(answer, checkpoint.method if checkpoint else ""):
+            refused[f"{target.model} {checkpoint.model or checkpoint.method if checkpoint else ''}"] = words
+    assert _unlike(refused, NEWER_MODELS) == {}
+
+
+def _entries() -> Iterator[tuple[Target, Checkpoint | None]]:
+    for target in targets():
+        yield target, None
+        yield from ((target, checkpoint) for checkpoint in target.drafters)
+
+
+def _spec_of(target: Target, checkpoint: Checkpoint | None) -> Spec:
+    """A spec that serves the target on eight GPUs, with one drafter as the catalogue suggests it."""
+    drafters = []
+    if checkpoint:
+        wanted = {
+            "name": "d",
+            "method": checkpoint.method,
+            "model": checkpoint.model,
+            "numSpeculativeTokens": checkpoint.tokens.suggested,
+            "attentionBackend": next(iter(checkpoint.backends.values()), None),
+            "options": checkpoint.options or None,
+        }
+        drafters.append({key: value for key, value in wanted.items() if value is not None})
+    accelerator = {"count": 8}
+    return Spec.model_validate(
+        {"model": target.model, "accelerator": accelerator, "engine": ENGINE, "drafters": drafters}
+    )
+
+
+def _unlike(found: dict[str, str], expected: dict[str, str]) -> dict[str, str]:
+    """What is found and not listed, with vLLM's words; and what is listed and no longer found."""
+    new = {name: words for name, words in found.items() if name not in expected}
+    return new | {name: "no longer so; remove the row" for name in expected if name not in found}
