@@ -9,12 +9,18 @@ import pytest
 
 from specdeploy.api.engine_spec import AcceleratorType
 from specdeploy.engine.accelerators import (
+    ARCHITECTURES,
     DEVICE_IDS,
+    GPUS,
     LABEL,
+    is_known_partition,
     kind_of,
     matches,
+    memory_gib_of,
     missing_label_advice,
+    missing_resource_advice,
     node_affinity,
+    partition_of,
 )
 
 
@@ -64,4 +70,104 @@ def test_labels_tell_the_kind_of_gpu(labels: Mapping[str, str], kind: str | None
 def test_the_advice_names_the_label_what_to_install_and_what_to_drop() -> None:
     advice = missing_label_advice("MI300X", "amd.com/gpu")
     for part in (LABEL, "MI300X", "GPU operator", "node labeller", "spec.accelerator.type", "amd.com/gpu"):
+        assert part in advice
+
+
+@pytest.mark.parametrize(
+    ("gpu", "architecture", "fp8", "mx", "has_aiter"),
+    [
+        ("MI250X", "gfx90a", None, False, False),
+        ("MI300X", "gfx942", "e4m3fnuz", False, True),
+        ("MI325X", "gfx942", "e4m3fnuz", False, True),
+        ("MI355X", "gfx950", "e4m3fn", True, True),
+    ],
+)
+def test_a_gpu_can_do_what_its_generation_can(
+    gpu: str, architecture: str, fp8: str | None, mx: bool, has_aiter: bool
+) -> None:
+    can = GPUS[gpu].can
+    assert (can.name, can.fp8, can.mx, can.aiter) == (architecture, fp8, mx, has_aiter)
+    assert can is ARCHITECTURES[architecture]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "resource", "gib"),
+    [
+        ("MI210", "amd.com/gpu", 64),
+        ("MI250X", "amd.com/gpu", 64),  # one of its two dies
+        ("MI300X", "amd.com/gpu", 192),
+        ("MI300X", "amd.com/spx_nps1", 192),
+        ("MI300X", "amd.com/dpx_nps1", 96),
+        ("MI300X", "amd.com/qpx_nps1", 48),
+        ("MI300X", "amd.com/cpx_nps1", 24),
+        ("MI300X", "amd.com/cpx_nps4", 24),
+        ("MI325X", "amd.com/cpx_nps4", 32),
+        ("MI355X", "amd.com/dpx_nps2", 144),
+        ("MI355X", "amd.com/cpx_nps2", 36),
+        ("MI300X", "amd.com/tpx_nps1", None),
+        ("MI300A", "amd.com/cpx_nps1", None),
+        ("MI210", "amd.com/cpx_nps4", None),
+        ("MI300X", "nvidia.com/gpu", None),
+        ("MI300X", "amd.com/gpu-shared", None),
+    ],
+)
+def test_the_memory_of_a_device_follows_from_the_name_of_its_resource(
+    gpu: str, resource: str, gib: float | None
+) -> None:
+    assert memory_gib_of(GPUS[gpu], resource) == gib
+
+
+@pytest.mark.parametrize(
+    ("gpu", "resource", "known"),
+    [
+        ("MI300X", "amd.com/cpx_nps4", True),
+        ("MI300X", "amd.com/cpx_nps2", False),
+        ("MI355X", "amd.com/dpx_nps2", True),
+        ("MI210", "amd.com/spx_nps1", False),
+        ("MI300A", "amd.com/tpx_nps1", None),
+    ],
+)
+def test_a_partition_is_one_that_the_gpu_is_documented_to_have(
+    gpu: str, resource: str, known: bool | None
+) -> None:
+    partition = partition_of(resource)
+    assert partition is not None
+    assert is_known_partition(GPUS[gpu], partition) is known
+
+
+@pytest.mark.parametrize("resource", ["amd.com/gpu", "amd.com/CPX_NPS4", "amd.com/cpx", "x.com/cpx_nps4"])
+def test_other_names_say_nothing_of_partitions(resource: str) -> None:
+    assert partition_of(resource) is None
+
+
+def test_a_gpu_that_has_memory_modes_has_compute_modes() -> None:
+    for gpu in GPUS.values():
+        assert gpu.physical
+        assert bool(gpu.memory_modes) is bool(gpu.compute)
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "parts"),
+    [
+        ([{"cpu": "64", "amd.com/gpu": "8"}], None),
+        ([{"cpu": "64"}, {"amd.com/gpu": 8}], None),
+        ([], None),  # nothing is known of the nodes
+        ([{"cpu": "64", "memory": "1Ti"}], ["DRA", "gpu.amd.com", "not supported yet", "device plugin"]),
+        ([{"amd.com/gpu": "0"}], ["DRA", "device plugin"]),
+        (
+            [{"amd.com/cpx_nps4": "64"}, {"amd.com/spx_nps1": "8"}],
+            ["resourceName", "amd.com/cpx_nps4 or amd.com/spx_nps1"],
+        ),
+        ([{"nvidia.com/gpu": "8"}], ["any other resource of amd.com"]),
+    ],
+)
+def test_a_resource_that_no_node_offers_is_told_with_what_is_offered_instead(
+    allocatable: list[Mapping[str, object]], parts: list[str] | None
+) -> None:
+    advice = missing_resource_advice("amd.com/gpu", allocatable)
+    if parts is None:
+        assert advice is None
+        return
+    assert advice is not None
+    for part in (*parts, "no node offers amd.com/gpu"):
         assert part in advice

@@ -194,7 +194,9 @@ def missing_resource_advice(resource_name: str, allocatable: Iterable[Mapping[st
     nodes = list(allocatable)
     if not nodes or any(_offers(node, resource_name) for node in nodes):
         return None
-    others = sorted({name for node in nodes for name in node if name.startswith(DOMAIN)})
+    others = sorted(
+        {name for node in nodes for name in node if name.startswith(DOMAIN) and _offers(node, name)}
+    )
     if others:
         return f"no node offers {resource_name}; set spec.accelerator.resourceName to {' or '.join(others)}"
     return (
