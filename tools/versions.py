@@ -1,0 +1,111 @@
+"""Writes docs/versions.md from the engine's tables: `PYTHONPATH=operator python tools/versions.py`.
+
+What each release of vLLM brought and lost, as the rules know it; a test fails when the page is another.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from specdeploy.engine import tables_flags, tables_metrics, tables_variables
+from specdeploy.engine.defaults import DEFAULTS
+from specdeploy.engine.image import DEFAULT_IMAGE, DEPRECATED, NOT_ROCM
+from specdeploy.engine.versions import NEWEST, OLDEST, Span
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "versions.md"
+
+INTRODUCTION = f"""# Versions of vLLM
+
+Generated from the tables in `operator/specdeploy/engine/` by `tools/versions.py`; don't edit.
+
+The rules know vLLM {OLDEST} to {NEWEST}. The version is `engine.vllmVersion`; else what a running engine says
+of itself; else what the image's tag says: `v0.33.0`, `v0.33.0-rocm72`, `v0.34.0rc1`,
+`rocm7.0.0_vllm_0.18.1_20260101`. Where nothing tells, and for a newer vLLM, the rules of {NEWEST} are
+applied, and what they do not know is doubted, not refused.
+
+| Image | |
+| --- | --- |
+"""
+NEW_RELEASE = """
+## A new release
+
+Add what it brought and lost to `tables_flags.py`, `tables_variables.py`, `tables_metrics.py`, `methods.py`
+and `options.py`, and defaults that it moved to `defaults.py`; raise `NEWEST` in `versions.py`; run
+`make test-vllm` with that release installed: its own parser tells what is missing.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(
+        (
+            INTRODUCTION + _images() + NEW_RELEASE,
+            _changes("Flags of `vllm serve`", tables_flags.SPANS),
+            _pairs("Flags that were gone before", ("Flag", "Now"), tables_flags.GONE_BEFORE),
+            _pairs("Flags that will go", ("Flag", "Warned of since"), tables_flags.DEPRECATED),
+            _changes("Environment variables", tables_variables.SPANS),
+            _pairs("Variables that are gone", ("Variable", "Now"), tables_variables.INSTEAD),
+            _defaults(),
+            _changes("Metrics", tables_metrics.SPANS),
+            _pairs("What takes metrics away", ("With", "Missing"), tables_metrics.TAKEN_AWAY, code=False),
+        )
+    )
+
+
+def _images() -> str:
+    rows = [(f"`{DEFAULT_IMAGE}`", "where a spec names none")]
+    rows += [(f"`{name}`", f"{what}: refused on AMD GPUs") for name, what in NOT_ROCM.items()]
+    rows += [(f"`{name}`", "deprecated by AMD") for name in DEPRECATED]
+    return "".join(f"| {name} | {what} |\n" for name, what in rows)
+
+
+def _defaults() -> str:
+    rows = [
+        (
+            f"`{row.flag}`",
+            f"{row.value:g}",
+            _span(row.span),
+            f"{row.memory_gib:g} GiB" if row.memory_gib else "any",
+        )
+        for row in DEFAULTS
+    ]
+    return "## Defaults\n\nThe first row that holds.\n\n" + _table(
+        ("Flag", "Default", "vLLM", "GPUs from"), rows
+    )
+
+
+def _span(span: Span) -> str:
+    first = f"from {span.since}" if span.since else ""
+    last = f"before {span.until}" if span.until else ""
+    return " ".join(part for part in (first, last) if part) or "all"
+
+
+def _changes(title: str, spans: Mapping[str, Span]) -> str:
+    """Release by release, what came and what went."""
+    steps = [(span.since, 0, name) for name, span in spans.items() if span.since]
+    steps += [(span.until, 1, name) for name, span in spans.items() if span.until]
+    rows = []
+    for release, changes in groupby(sorted(steps), key=lambda step: step[0]):
+        listed = list(changes)
+        brought, lost = (_names(name for _, kind, name in listed if kind == which) for which in (0, 1))
+        rows.append((str(release), brought, lost))
+    steady = sum(span.since is None for span in spans.values())
+    return f"## {title}\n\n{steady} are known of {OLDEST}.\n\n" + _table(("vLLM", "Brought", "Lost"), rows)
+
+
+def _names(names: Iterable[str]) -> str:
+    return " ".join(f"`{name}`" for name in names)
+
+
+def _pairs(title: str, head: tuple[str, str], pairs: Mapping[str, str], code: bool = True) -> str:
+    rows = [(f"`{name}`" if code else name, text) for name, text in pairs.items()]
+    return f"### {title}\n\n" + _table(head, rows)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
