@@ -55,6 +55,7 @@ def env(**variables: str | None) -> list[dict[str, Any]]:
         ("auto", CUSTOM, []),
         ("CUSTOM", CUSTOM, []),
         ("ROCM_OCTAVE", CUSTOM, []),
+        ("ROCM_OCTAVE", "team/vllm:v0.32.0", ["SD601"]),
         ("TRITON_ATN", CUSTOM, ["SD601"]),
         ("TRITON_ATN", "team/vllm:latest", ["SD601"]),
         ("TRITON_ATN", "team/vllm:v0.31.0", []),  # its list was not read
@@ -166,6 +167,8 @@ def test_a_named_backend_reads_the_cache(name: str, kv: str, image: str, refused
         ("dflash", "MI300X", None, "ROCM_AITER_FA", []),
         ("eagle3", "MI300X", None, "TRITON_ATN", [("SD601", "attentionBackend")]),
         ("eagle3", "MI300X", None, "FLASHINFER", [("SD602", "attentionBackend")]),
+        ("ngram", "MI300X", None, "TRITON_ATN", [("SD601", "attentionBackend")]),
+        ("ngram", "MI300X", None, "FLASHINFER", []),
     ],
 )
 def test_drafters_that_look_both_ways_need_a_backend_that_can(
@@ -319,9 +322,9 @@ def test_every_supported_quantisation_passes(name: str) -> None:
 
 
 def test_a_drafters_quantisation_is_looked_at_too() -> None:
-    assert drafter_codes(drafter("eagle3", options={"quantization": "bitsandbytes"})) == [
-        ("SD622", "options.quantization")
-    ]
+    quantised = {"quantization": "bitsandbytes"}
+    assert drafter_codes(drafter("eagle3", options=quantised)) == [("SD622", "options.quantization")]
+    assert drafter_codes(drafter("ngram", options=quantised)) == []  # nothing is loaded
 
 
 @pytest.mark.parametrize(
@@ -399,3 +402,24 @@ def test_resources_are_ones_that_the_gpu_can_be_offered_as(
 )
 def test_taints_of_sick_gpus_are_not_tolerated(toleration: dict[str, Any], codes: list[str]) -> None:
     assert spec_codes("engine.podTemplate", {"tolerations": [toleration]}) == codes
+
+
+@pytest.mark.parametrize(
+    ("gpu", "named", "fix"),
+    [
+        ("MI300X", None, "name ROCM_ATTN, or ROCM_AITER_FA, which was measured faster with speculation"),
+        ("MI210", None, "name ROCM_ATTN"),
+        ("MI300X", "TRITON_ATTN", None),
+    ],
+)
+def test_a_backend_that_is_left_to_vllm_is_told_where_drafters_are_tried(
+    gpu: str, named: str | None, fix: str | None
+) -> None:
+    spec = with_drafters(drafter("ngram"), path="accelerator.type", value=gpu)
+    engine = spec.engine.model_copy(update={"attention_backend": named})
+    spec = spec.model_copy(update={"engine": engine, "model": "Qwen/Qwen3-8B"})
+    assert [each.fix for each in on_spec(setting_of(spec, image=CUSTOM)) if each.code == "SD611"] == (
+        [fix] if fix else []
+    )
+    bare = spec.model_copy(update={"drafters": []})
+    assert not [each for each in on_spec(setting_of(bare, image=CUSTOM)) if each.code == "SD611"]

@@ -131,7 +131,6 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
         Case("Qwen/Qwen3.6-27B-FP8", version="0.20.2"),
         {"version": "0.22.0"},
     ),
-    "sleep-mode": (Case(gpu="MI250", args=("--enable-sleep-mode",)), {"args": ()}),
     "schedule-fails-in-capture": (Case(options=_SCHEDULE), {"args": _EAGER}),
     "schedule-collapses-at-its-threshold": (
         Case(version="0.28.0", options=_SCHEDULE),
@@ -203,7 +202,8 @@ def test_a_row_says_what_happens_what_to_do_and_who_saw_it(row: KnownBad) -> Non
         ("shuffled-cache-verifies-nothing", Severity.ERROR),
         ("minimax-m3-dspark-on-sparse-pages", Severity.ERROR),
         ("minimax-m3-on-sparse-pages", Severity.WARNING),
-        ("sleep-mode", Severity.WARNING),
+        ("glm-5.3-flash-without-aiter", Severity.ERROR),
+        ("glm-5.3-flash-mtp", Severity.WARNING),
         ("eagle3-on-rocm-attn", Severity.WARNING),
     ],
 )

@@ -71,22 +71,26 @@ def backend_of_drafter(candidate: Candidate) -> Choice | None:
     A drafter that names none has the target's or one that vLLM chooses, by method and release. Gemma 4's
     assistant shares the target's cache and has the target's always.
     """
-    drafter, setting = candidate.drafter, candidate.setting
-    if drafter.method in _WITHOUT:
+    method, setting, choice = candidate.drafter.method, candidate.setting, named_of_drafter(candidate)
+    if method in _WITHOUT:
         return None
-    field, named = f"{candidate.path}.attentionBackend", _named(drafter.attention_backend)
-    if named is not None:
-        return Choice(field, named)
+    if choice.named is not None:
+        return choice
     if _inherits(candidate):
         target = backend_of_target(setting)
-        return Choice(field, target.named, target.own, inherited=True)
+        return replace(choice, named=target.named, own=target.own, inherited=True)
     need = _need(setting, _kind_of_drafter(candidate))
     if need is None:
-        return Choice(field, None)
+        return choice
     # A drafter has layers of its own: size and sinks of the target's heads say nothing.
     kv = candidate.options.get("kv_cache_dtype") or need.kv
-    own = replace(need, kv=str(kv), head=None, sinks=False, non_causal=drafter.method in NON_CAUSAL)
-    return Choice(field, None, vllm_choice(own, setting.version))
+    own = replace(need, kv=str(kv), head=None, sinks=False, non_causal=method in NON_CAUSAL)
+    return replace(choice, own=vllm_choice(own, setting.version))
+
+
+def named_of_drafter(candidate: Candidate) -> Choice:
+    """What the drafter names, whether it has attention of its own or not."""
+    return Choice(f"{candidate.path}.attentionBackend", _named(candidate.drafter.attention_backend))
 
 
 def kind_of_target(setting: Setting) -> Kind | None:

@@ -4,20 +4,10 @@ from specdeploy.engine.versions import between, since
 
 from .row import Effect, KnownBad
 
-_ALL_AMD = ("gfx90a", "gfx942", "gfx950")
 _SEQUENTIAL = ("mtp", "eagle", "eagle3", "draft_model")
 _SCHEDULE = "num_speculative_tokens_per_batch_size"
 
 ROWS: tuple[KnownBad, ...] = (
-    KnownBad(
-        "sleep-mode",
-        "sleep mode together with speculation crashed on ROCm",
-        "remove --enable-sleep-mode",
-        "#47548 (MI250, vLLM 0.24.0), open",
-        Effect.CRASH,
-        architectures=_ALL_AMD,
-        flags=(("--enable-sleep-mode", ""),),
-    ),
     KnownBad(
         "schedule-fails-in-capture",
         "a schedule of tokens by batch size makes MTP fail while full graphs are captured",

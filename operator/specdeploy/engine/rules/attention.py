@@ -7,7 +7,6 @@ from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.accelerators import DOMAIN
 from specdeploy.engine.attention import ALIEN, BACKENDS, FOREIGN, READ, UNUSUAL, Backend, Kind, takes_kv
 from specdeploy.engine.backends import (
-    NON_CAUSAL,
     Choice,
     backend_of_drafter,
     backend_of_target,
@@ -15,11 +14,12 @@ from specdeploy.engine.backends import (
     kind_of_target,
     known_backend,
     kv_format,
+    named_of_drafter,
 )
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import beyond_tables
 
-_NAMES = (*BACKENDS, *ALIEN, *UNUSUAL, *FOREIGN)
+_OTHER_NAMES = (*ALIEN, *UNUSUAL, *FOREIGN)
 _DFLASH = "{name: d, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash, numSpeculativeTokens: 7"
 
 UNKNOWN_BACKEND = Rule(
@@ -82,41 +82,6 @@ WRONG_KIND = Rule(
     refused="model: Qwen/Qwen3-8B\nengine: {attentionBackend: TRITON_MLA}",
     passed="model: Qwen/Qwen3-8B\nengine: {attentionBackend: TRITON_ATTN}",
 )
-CAUSAL_ONLY = Rule(
-    code="SD607",
-    name="drafter-needs-a-backend-that-looks-both-ways",
-    severity=Severity.ERROR,
-    title="A block drafter's backend can look both ways",
-    why="DFlash and DSpark draft a block at once and attend within it in both directions; vLLM refuses a "
-    "named backend that can't.",
-    source="v1/attention/backends of vLLM 0.32 (supports_non_causal)",
-    refused=f"drafters: [{_DFLASH}, attentionBackend: ROCM_AITER_UNIFIED_ATTN}}]",
-    passed=f"drafters: [{_DFLASH}, attentionBackend: TRITON_ATTN}}]",
-)
-MAYBE_CAUSAL_ONLY = Rule(
-    code="SD608",
-    name="drafter-may-need-a-backend-that-looks-both-ways",
-    severity=Severity.WARNING,
-    title="A block drafter names a backend of its own where the target's can't look both ways",
-    why="Releases differ in whether a drafter without a backend of its own gets the target's, and some "
-    "checkpoints have sliding windows only, which look one way.",
-    source="config/speculative.py and v1/worker/gpu/spec_decode of vLLM 0.32; models/qwen3_dflash.py",
-    refused=f"engine: {{attentionBackend: ROCM_AITER_UNIFIED_ATTN}}\ndrafters: [{_DFLASH}}}]",
-    passed="engine: {attentionBackend: ROCM_AITER_UNIFIED_ATTN}\n"
-    f"drafters: [{_DFLASH}, attentionBackend: TRITON_ATTN}}]",
-)
-UNIFORM_GRAPHS = Rule(
-    code="SD609",
-    name="adaptive-verification-needs-uneven-batches",
-    severity=Severity.ERROR,
-    title="Adaptive verification has a target's backend whose graphs take uneven batches",
-    why="vLLM stops at start: the graphs of this backend can't replay a varying number of tokens a request.",
-    source="v1/worker/gpu/spec_decode/adaptive_verification.py of vLLM 0.32",
-    refused="engine: {attentionBackend: ROCM_AITER_FA}\n"
-    f"drafters: [{_DFLASH}, options: {{enable_adaptive_verification: true}}}}]",
-    passed="engine: {attentionBackend: TRITON_ATTN}\n"
-    f"drafters: [{_DFLASH}, options: {{enable_adaptive_verification: true}}}}]",
-)
 CACHE_FORMAT = Rule(
     code="SD610",
     name="attention-backend-without-this-cache-format",
@@ -165,6 +130,9 @@ def _check_target(setting: Setting) -> Iterator[Finding]:
 
 def _check_drafter(candidate: Candidate) -> Iterator[Finding]:
     choice, setting = backend_of_drafter(candidate), candidate.setting
+    if choice is None:  # vLLM reads the name although nothing runs on it
+        unused = named_of_drafter(candidate)
+        yield from _check_known(setting, unused) if unused.named else ()
     if choice is None or choice.inherited:
         return
     yield from _check_name(setting, choice)
@@ -179,6 +147,7 @@ def _check_name(setting: Setting, choice: Choice) -> Iterator[Finding]:
     name, backend = choice.named, BACKENDS.get(choice.named or "")
     if name is None or not setting.spec.accelerator.resource_name.startswith(DOMAIN):
         return
+    yield from _check_known(setting, choice)
     if name in FOREIGN:
         yield FOREIGN_BACKEND.at(
             choice.field, f"{name} has no kernels for AMD's GPUs", "use TRITON_ATTN, say"
@@ -188,10 +157,23 @@ def _check_name(setting: Setting, choice: Choice) -> Iterator[Finding]:
         yield UNUSUAL_BACKEND.at(choice.field, reason, "use TRITON_ATTN or ROCM_AITER_FA")
     elif backend is not None:
         yield from _check_architecture(setting, choice, backend)
-    elif name not in ALIEN and READ.holds(setting.version) and not beyond_tables(setting.version):
-        near = difflib.get_close_matches(name, _NAMES, n=1)
-        fix = f"write {near[0]}" if near else f"use one of {', '.join(BACKENDS)}"
-        yield UNKNOWN_BACKEND.at(choice.field, f"vLLM has no attention backend {name}", fix)
+
+
+def _check_known(setting: Setting, choice: Choice) -> Iterator[Finding]:
+    """Names of releases whose list was read."""
+    name, version = choice.named or "", setting.version
+    backend = BACKENDS.get(name)
+    known = name in _OTHER_NAMES or (backend is not None and backend.span.holds(version))
+    if known or not READ.holds(version) or beyond_tables(version):
+        return
+    near = difflib.get_close_matches(name, [each for each in (*BACKENDS, *_OTHER_NAMES) if each != name], n=1)
+    fix = f"write {near[0]}" if near else f"use one of {', '.join(BACKENDS)}"
+    reason = (
+        f"vLLM {version} has no attention backend {name}"
+        if version
+        else f"vLLM has no attention backend {name}"
+    )
+    yield UNKNOWN_BACKEND.at(choice.field, reason, fix)
 
 
 def _check_architecture(setting: Setting, choice: Choice, backend: Backend) -> Iterator[Finding]:
@@ -225,59 +207,25 @@ def _check_cache(setting: Setting, choice: Choice, backend: Backend, kv: str) ->
     yield CACHE_FORMAT.at(choice.field, reason, f"{fix}, or another backend")
 
 
-def _check_both_ways(candidate: Candidate) -> Iterator[Finding]:
-    method, own = candidate.drafter.method, backend_of_drafter(candidate)
-    if method not in NON_CAUSAL or own is None:
-        return
-    decides = own if own.named else backend_of_target(candidate.setting)
-    backend = BACKENDS.get(decides.named or "")
-    if backend is None or not _is_one_way(candidate.setting, backend):
-        return
-    where = f" on {candidate.setting.gpu.name}" if backend.non_causal and candidate.setting.gpu else ""
-    other = "TRITON_ATTN" if backend.kind is Kind.DENSE else "TRITON_MLA"
-    reason = f"{backend.name} can't run the non-causal attention of {method}{where}"
-    sure = own.named and not _may_have_windows_only(candidate)
-    rule = CAUSAL_ONLY if sure else MAYBE_CAUSAL_ONLY
-    yield rule.at(decides.field, reason, f"set {candidate.path}.attentionBackend, e.g. {other}")
-
-
-def _is_one_way(setting: Setting, backend: Backend) -> bool:
-    """Whether it can't look both ways on this GPU; on an unknown one, whether it can on none."""
-    if setting.gpu is None:
-        return not backend.non_causal
-    return setting.gpu.architecture not in backend.non_causal
-
-
-def _may_have_windows_only(candidate: Candidate) -> bool:
-    """Drafters in the speculators format have sliding windows unless they were trained without."""
-    return "speculator" in (candidate.drafter.model or "").lower()
-
-
-def _check_uneven(candidate: Candidate) -> Iterator[Finding]:
-    key = "enable_adaptive_verification"
-    backend = BACKENDS.get(backend_of_target(candidate.setting).named or "")
-    if candidate.options.get(key) is not True or backend is None:
-        return
-    if backend.uneven is None or not backend.uneven.holds(candidate.setting.version):
-        reason = f"attention backend {backend.name} can't verify a varying number of tokens"
-        fix = "remove it or set another spec.engine.attentionBackend"
-        yield UNIFORM_GRAPHS.at(f"{candidate.path}.options.{key}", reason, fix)
-
-
 def _check_named(setting: Setting) -> Iterator[Finding]:
     choice = backend_of_target(setting)
     if choice.named or is_configured(setting) or not setting.spec.drafters:
         return
-    reason = f"it is left to vLLM, which takes {choice.own}" if choice.own else "it is left to vLLM"
-    yield TARGET_NOT_NAMED.at(choice.field, reason, f"name {choice.own or 'the one that suits the target'}")
+    faster = ", or ROCM_AITER_FA, which was measured faster with speculation"
+    rival = faster if choice.own == "ROCM_ATTN" and setting.gpu and setting.gpu.can.aiter else ""
+    yield _left_to_vllm(TARGET_NOT_NAMED, choice, "the one that suits the target", rival)
 
 
 def _check_drafter_named(candidate: Candidate) -> Iterator[Finding]:
     choice = backend_of_drafter(candidate)
     if choice is None or choice.named or choice.inherited or known_backend(candidate):
         return
+    yield _left_to_vllm(DRAFTER_NOT_NAMED, choice, "the one that suits it", "")
+
+
+def _left_to_vllm(rule: Rule, choice: Choice, unknown: str, rival: str) -> Finding:
     reason = f"it is left to vLLM, which takes {choice.own}" if choice.own else "it is left to vLLM"
-    yield DRAFTER_NOT_NAMED.at(choice.field, reason, f"name {choice.own or 'the one that suits it'}")
+    return rule.at(choice.field, reason, f"name {choice.own or unknown}{rival}")
 
 
 RULES: tuple[Rule, ...] = (
@@ -287,9 +235,6 @@ RULES: tuple[Rule, ...] = (
     REFUSED_ARCHITECTURE,
     UNTESTED_ARCHITECTURE,
     WRONG_KIND,
-    CAUSAL_ONLY,
-    MAYBE_CAUSAL_ONLY,
-    UNIFORM_GRAPHS,
     CACHE_FORMAT,
     TARGET_NOT_NAMED,
     DRAFTER_NOT_NAMED,
@@ -300,7 +245,5 @@ SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_drafter,
-    _check_both_ways,
-    _check_uneven,
     _check_drafter_named,
 )

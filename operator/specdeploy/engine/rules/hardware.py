@@ -1,6 +1,6 @@
 """Rules on AMD's GPUs: what they can compute, and which settings are for them.
 
-What depends on the attention backend is in `attention`, on AITER in `kernels`, on
+What depends on attention backends is in `attention` and `drafting_attention`, on AITER in `kernels`, on
 reports in `known`, on partitions in `partitions`.
 """
 
@@ -10,10 +10,11 @@ from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.accelerators import DOMAIN, HEALTH_TAINTS
 from specdeploy.engine.aiter import variable_of
 from specdeploy.engine.backends import backend_of_drafter, known_backend
+from specdeploy.engine.options import MODELS
 from specdeploy.engine.precision import SUPPORTED, is_refused, precision_of
 from specdeploy.engine.setting import Candidate, Setting
 
-from . import attention, kernels, known, partitions
+from . import attention, drafting_attention, kernels, known, partitions
 
 _DFLASH = "{name: d, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash, numSpeculativeTokens: 7"
 _DEVICES = (
@@ -158,6 +159,8 @@ def _check_quantization(setting: Setting) -> Iterator[Finding]:
 
 def _check_draft_quantization(candidate: Candidate) -> Iterator[Finding]:
     value = candidate.options.get("quantization")
+    if candidate.drafter.method not in MODELS:
+        return  # vLLM loads nothing and does not look at it
     if isinstance(value, str) and is_refused(candidate.setting, value):
         reason = f"vLLM has no quantisation {value} on AMD"
         field = f"{candidate.path}.options.quantization"
@@ -211,7 +214,7 @@ def _check_tolerations(setting: Setting) -> Iterator[Finding]:
             )
 
 
-_PARTS = (attention, kernels, known, partitions)
+_PARTS = (attention, drafting_attention, kernels, known, partitions)
 
 RULES: tuple[Rule, ...] = (
     *(rule for part in _PARTS for rule in part.RULES),

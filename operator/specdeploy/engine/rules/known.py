@@ -45,7 +45,8 @@ POSSIBLE_CRASH = Rule(
     title="The combination is not like one that was seen to crash or to hang",
     why="It was seen on a similar engine, or a fix is not known to be in this release.",
     source=_REPORTS,
-    refused=f"engine: {{args: [--enable-sleep-mode]}}\n{_QWEN}",
+    refused="model: Qwen/Qwen3.5-27B\ndrafters: [{name: d, method: mtp, numSpeculativeTokens: 3, "
+    "options: {num_speculative_tokens_per_batch_size: [[1, 8, 3]]}}]",
     passed=_QWEN,
 )
 MEASURED_WRONG = Rule(
