@@ -42,7 +42,7 @@ def page() -> str:
             INTRODUCTION + _images() + NEW_RELEASE,
             _changes("Flags of `vllm serve`", tables_flags.SPANS),
             _pairs("Flags that were gone before", ("Flag", "Now"), tables_flags.GONE_BEFORE),
-            _pairs("Flags that will go", ("Flag", "Warned of since"), tables_flags.DEPRECATED),
+            _pairs("Flags that will go", ("Flag", "vLLM warns"), _warnings()),
             _changes("Environment variables", tables_variables.SPANS),
             _pairs("Variables that are gone", ("Variable", "Now"), tables_variables.INSTEAD),
             _defaults(),
@@ -57,6 +57,11 @@ def _images() -> str:
     rows += [(f"`{name}`", f"{what}: refused on AMD GPUs") for name, what in NOT_ROCM.items()]
     rows += [(f"`{name}`", "deprecated by AMD") for name in DEPRECATED]
     return "".join(f"| {name} | {what} |\n" for name, what in rows)
+
+
+def _warnings() -> dict[str, str]:
+    spans = tables_flags.DEPRECATED
+    return {name: f"{_span(span)}; {tables_flags.INSTEAD[name]}" for name, span in spans.items()}
 
 
 def _defaults() -> str:

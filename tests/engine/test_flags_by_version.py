@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from specdeploy.engine import parser, tables_flags, tables_variables
 from specdeploy.engine.checks import on_spec
@@ -205,3 +207,21 @@ def test_a_variable_is_looked_up_in_the_images_release(
 ) -> None:
     engine = {"image": image(version), "args": args, "env": [{"name": name, "value": "1"}]}
     assert [rule for rule, _ in found(engine)] == expected
+
+
+WORDS = st.one_of(
+    st.sampled_from(
+        [*tables_flags.SPANS, "--", "-", "-O", "-1", "--max", "-tp", "--kv-transfer-config.kv_role"]
+    ),
+    st.text(max_size=8).map(lambda text: f"--{text}"),
+    st.text(max_size=8),
+)
+
+
+@given(st.lists(WORDS, max_size=8), st.sampled_from(["v0.18.0", "v0.33.0", "v0.99.0", "nightly"]))
+def test_whatever_stands_among_the_arguments_each_finding_names_a_word_that_is_there(
+    words: list[str], tag: str
+) -> None:
+    engine = {"image": f"vllm/vllm-openai-rocm:{tag}", "args": words}
+    for _, field in found(engine):
+        assert int(field.removeprefix("args[").removesuffix("]")) < len(words)

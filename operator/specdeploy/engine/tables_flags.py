@@ -5,7 +5,7 @@ looks words up here. For a new release: what it brought and what it lost is a li
 `_GONE`, a flag that takes no value is a word in `SWITCHES`, one that takes several in `LISTS`.
 """
 
-from .versions import ALWAYS, Span, between, timeline, words
+from .versions import ALWAYS, Span, between, since, timeline, words
 
 # Those of the oldest release that can be used.
 _OLDEST = """
@@ -167,12 +167,12 @@ INSTEAD: dict[str, str] = {
     "--mamba-cache-mode": "remove it; prefix caching of state layers follows --enable-prefix-caching",
 }
 
-# Flag: the release from which vLLM warns that it will go.
-DEPRECATED: dict[str, str] = {
-    "--disable-cascade-attn": "0.32",
-    "--ir-op-priority": "0.33",
-    "--log-config-file": "0.31",
-    "--mamba-cache-mode": "0.33",
+# The releases in which vLLM warns that the flag will go.
+DEPRECATED: dict[str, Span] = {
+    "--disable-cascade-attn": since("0.32"),
+    "--ir-op-priority": since("0.33"),
+    "--log-config-file": since("0.31"),
+    "--mamba-cache-mode": since("0.33"),
 }
 
 # Those that take no value. All but `PLAIN` have a `--no-` form.

@@ -15,7 +15,7 @@ from specdeploy.engine.arguments import OWNED, PARALLEL
 from specdeploy.engine.flags import Flag
 from specdeploy.engine.image import parse_image
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.versions import ALWAYS, NEWEST, between, beyond_tables
+from specdeploy.engine.versions import ALWAYS, NEWEST, beyond_tables
 
 _SOURCE = "the argument parser in vLLM's released sources, 0.18 to 0.33"
 
@@ -126,7 +126,7 @@ def _check_names(setting: Setting) -> Iterator[Finding]:
         elif len(found) > 1:
             reason = f"{flag.name} can mean {' or '.join(found[:3])}"
             yield _rule(setting, AMBIGUOUS).at(_path(flag.index), reason, "write the flag out")
-        elif between(table.DEPRECATED.get(found[0], "999.0"), None).holds(setting.version):
+        elif (span := table.DEPRECATED.get(found[0])) and span.holds(setting.version):
             reason = f"vLLM has announced that {found[0]} will go"
             yield DEPRECATED.at(_path(flag.index), reason, table.INSTEAD[found[0]])
 
