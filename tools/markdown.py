@@ -1,0 +1,28 @@
+"""What the generated pages under docs/ are made of: tables, and releases in words."""
+
+from collections.abc import Iterable, Sequence
+
+from specdeploy.engine.versions import Span
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown, with a line break at its end."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """What would end the cell, or begin a tag, is shown as it is."""
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def code(words: Iterable[str], between: str = " ") -> str:
+    """Each word as code."""
+    return between.join(f"`{word}`" for word in words)
+
+
+def releases(span: Span) -> str:
+    """A span in words: `from 0.24`, `before 0.33`, `all`."""
+    first = f"from {span.since}" if span.since else ""
+    last = f"before {span.until}" if span.until else ""
+    return " ".join(part for part in (first, last) if part) or "all"
