@@ -10,7 +10,6 @@ from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.names import ANNOTATION_ADOPT, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
 from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
-from specdeploy.engine.accelerators import missing_label_advice
 from specdeploy.engine.image import vllm_version
 from specdeploy.measure import Measured, Measurer, Subject, tell
 from specdeploy.metrics.sample import ScrapeFailure
@@ -170,12 +169,9 @@ class Gatherer:
         return tuple(replace(p, gpu=kinds.get(p.node or "")) for p in live)
 
     async def _missing_label(self, reading: Reading, live: tuple[Pod, ...]) -> str | None:
-        wanted = reading.spec.accelerator if reading.spec else None
-        if wanted is None or wanted.type is None or not any(p.unschedulable for p in live):
+        if reading.spec is None or not any(p.unschedulable for p in live):
             return None
-        if await self._nodes.offers(wanted.type):
-            return None
-        return missing_label_advice(wanted.type, wanted.resource_name)
+        return await self._nodes.advice(reading.spec.accelerator)
 
     async def _heard(self, seen: Observation, status: Status, memory: Memory) -> Observation:
         """The observation with what engines answered before they were ready."""

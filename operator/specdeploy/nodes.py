@@ -1,10 +1,12 @@
 """What nodes are like: the kind of their GPUs, by label. I/O, with a memory of some minutes."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
+from specdeploy.api.engine_spec import Accelerator
 from specdeploy.cluster import NODES, Cluster, ClusterError, NotFound
-from specdeploy.engine.accelerators import kind_of, matches
+from specdeploy.engine.accelerators import kind_of, matches, missing_label_advice, missing_resource_advice
 
 log = logging.getLogger(__name__)
 
@@ -15,6 +17,13 @@ LIST_KEPT_SECONDS = 60.0
 _MAX_NODES = 10_000
 
 
+class Node(NamedTuple):
+    """Of a listed node: its labels, and how much of each extended resource its pods may take."""
+
+    labels: Mapping[str, str]
+    allocatable: Mapping[str, str]
+
+
 class Nodes:
     """Looks nodes up one by one as pods run on them; lists them only to tell why a pod finds no room."""
 
@@ -22,7 +31,7 @@ class Nodes:
         self._cluster = cluster
         self._clock = clock
         self._kinds: dict[str, tuple[float, str | None]] = {}
-        self._listed: tuple[float, list[dict[str, str]]] = (-LIST_KEPT_SECONDS, [])
+        self._listed: tuple[float, list[Node]] = (-LIST_KEPT_SECONDS, [])
         self._complained = False
 
     async def kinds(self, names: Iterable[str]) -> dict[str, str]:
@@ -30,13 +39,19 @@ class Nodes:
         found = {name: await self._kind(name) for name in sorted(set(names))}
         return {name: kind for name, kind in found.items() if kind is not None}
 
-    async def offers(self, accelerator: str) -> bool:
-        """Whether any node is labelled as having this accelerator; True while that can't be told."""
+    async def advice(self, wanted: Accelerator) -> str | None:
+        """What to do where no node offers the resource, or none is labelled as having this accelerator; None
+        where one does, and while that can't be told."""
         try:
-            return any(matches(labels, accelerator) for labels in await self._all())
+            nodes = await self._all()
         except ClusterError as error:
             self._complain(error)
-            return True
+            return None
+        missing = missing_resource_advice(wanted.resource_name, [node.allocatable for node in nodes])
+        labelled = wanted.type is None or any(matches(node.labels, wanted.type) for node in nodes)
+        if missing is not None or wanted.type is None or labelled:
+            return missing
+        return missing_label_advice(wanted.type, wanted.resource_name)
 
     async def _kind(self, name: str) -> str | None:
         until, kind = self._kinds.get(name, (0.0, None))
@@ -55,10 +70,10 @@ class Nodes:
         self._kinds[name] = (self._clock() + kept, kind)
         return kind
 
-    async def _all(self) -> list[dict[str, str]]:
+    async def _all(self) -> list[Node]:
         now = self._clock()
         if now - self._listed[0] >= LIST_KEPT_SECONDS:
-            self._listed = (now, [_labels(node) for node in await self._cluster.list_all(NODES, "")])
+            self._listed = (now, [_node(n) for n in await self._cluster.list_all(NODES, "")])
         return self._listed[1]
 
     def _complain(self, error: ClusterError) -> None:
@@ -66,6 +81,13 @@ class Nodes:
         if not self._complained:
             log.warning("nodes can't be read; different kinds of GPU are not told apart: %s", error)
             self._complained = True
+
+
+def _node(raw: dict[str, object]) -> Node:
+    status = raw.get("status")
+    offered = status.get("allocatable") if isinstance(status, dict) else None
+    pairs = offered.items() if isinstance(offered, dict) else ()
+    return Node(_labels(raw), {str(name): str(amount) for name, amount in pairs if "/" in str(name)})
 
 
 def _labels(node: dict[str, object]) -> dict[str, str]:

@@ -21,12 +21,12 @@ from tests.engine.specs import EVERYTHING, SMALLEST, changed
 # these only on purpose.
 PINNED = {
     "smallest": {
-        "baseline": ("oa5qx56vbd", "jvlswdd2l5", "n5chaykqkx"),
-        "dflash": ("tujlvj4x6h", "hwpmfytlls", "eyr2u66wdo"),
+        "baseline": ("oa5qx56vbd", "jvlswdd2l5", "veomufcytl"),
+        "dflash": ("tujlvj4x6h", "hwpmfytlls", "ulovurikya"),
     },
     "everything": {
-        "baseline": ("za4rnpejx5", "zpxqeheaoh", "rrkwvovbmi"),
-        "eagle": ("zkrbespq5c", "dxjucrkhdy", "6c6jn57oux"),
+        "baseline": ("za4rnpejx5", "zpxqeheaoh", "w3ii536lli"),
+        "eagle": ("zkrbespq5c", "dxjucrkhdy", "tbg7w37nzi"),
     },
 }
 
@@ -73,6 +73,7 @@ FIELDS: list[tuple[str, Any, bool, bool]] = [
     ("drafters.0.revision", "main", True, True),
     ("drafters.0.numSpeculativeTokens", 6, True, True),
     ("drafters.0.attentionBackend", "TRITON_ATTN", True, True),
+    ("drafters.0.allowLossy", True, True, True),
     ("drafters.0.options", {"max_model_len": 4096}, True, True),
     ("promotion", {"soakWindows": 20}, False, False),
     ("guards", {"clientErrors": {"enabled": False}}, False, False),
@@ -134,6 +135,7 @@ def test_every_field_of_the_spec_has_a_row_in_the_table_above() -> None:
         ("engine.startupSeconds", 3600),
         ("engine.drain", {"endpointRemovalSeconds": 20}),
         ("drafters.0.options", {}),
+        ("drafters.0.allowLossy", False),
     ],
 )
 def test_writing_a_default_out_changes_nothing(path: str, value: Any) -> None:

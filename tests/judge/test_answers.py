@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specdeploy.judge.answers import LONGEST_PIECE, MARKER, MOST_TOKENS, Answer, pack, read, unpack
+from specdeploy.api.answer_line import LONGEST_PIECE, MARKER
+from specdeploy.judge.answers import MOST_TOKENS, Answer, pack, read, unpack
 
 SET = "set-1"
 ONE = Answer((" eight", ","), (5.0, 9.0))

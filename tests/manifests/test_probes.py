@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from specdeploy.api.answer_line import LONGEST_LINE
 from specdeploy.engine.questions import QUESTION_SET, QUESTIONS
-from specdeploy.judge.answers import LONGEST_LINE, Answer, read
+from specdeploy.judge.answers import Answer, read
 from specdeploy.manifests.probes import build_probes
 from tests.engine.specs import smallest
 

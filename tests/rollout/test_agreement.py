@@ -1,4 +1,4 @@
-"""The guard of output agreement: a drafter that changes answers is off traffic as soon as its pod is ready."""
+"""The guard of output agreement: a drafter that changes answers is off traffic once its pod is ready."""
 
 from typing import Any
 

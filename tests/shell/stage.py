@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 from prometheus_client.exposition import generate_latest
 
+from specdeploy.api.answer_line import MARKER
 from specdeploy.api.findings import read_status
 from specdeploy.api.status import Status, instant, seconds
 from specdeploy.cluster import DEPLOYMENTS, EVENTS, PODS, SPEC_DEPLOYMENTS, Conflict, Object
 from specdeploy.engine.questions import QUESTION_SET, QUESTIONS
 from specdeploy.gather import Gatherer
-from specdeploy.judge.answers import MARKER
 from specdeploy.measure import Measurer
 from specdeploy.metrics.pods import PodReader
 from specdeploy.metrics.windows import WindowBook

@@ -147,7 +147,7 @@ async def test_a_log_that_cannot_be_had_keeps_the_servers_words(
 ) -> None:
     cluster, server = api
     server.status, server.body = status, b'{"message": "pods/log: not for you"}'
-    with pytest.raises(error, match="GET /api/v1/namespaces/ns/pods/p/log: .*pods/log: not for you"):
+    with pytest.raises(error, match=r"GET /api/v1/namespaces/ns/pods/p/log: .*pods/log: not for you"):
         await cluster.log("ns", "p", "vllm", since=None, limit=10)
 
 

@@ -82,7 +82,7 @@ def _revision_inputs(spec: Spec, image: str, drafter: Drafter | None) -> dict[st
         "accelerator": spec.accelerator.wire(),
         "resources": (engine.pod_template or PodTemplate.model_validate({})).resources or {},
         "attentionBackend": engine.attention_backend,
-        "drafter": _filled(drafter.model_copy(update={"name": ""})) if drafter else None,
+        "drafter": _drafter(drafter) if drafter else None,
     }
 
 
@@ -98,6 +98,11 @@ def _shape_inputs(spec: Spec) -> dict[str, Any]:
         "startupSeconds": engine.startup_seconds,
         "drain": engine.drain.wire(),
     }
+
+
+def _drafter(drafter: Drafter) -> dict[str, Any]:
+    """Without its name; `allowLossy: false` is the same as none."""
+    return _filled(drafter.model_copy(update={"name": "", "allow_lossy": drafter.allow_lossy or None}))
 
 
 def _env(variable: EnvVar) -> dict[str, Any]:

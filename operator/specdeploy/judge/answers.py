@@ -13,11 +13,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-MARKER = "specdeploy-answer "
-LONGEST_LINE = 4096
-"""Bytes that one write to a pipe keeps together; a longer line would be mixed with the engine's own."""
+from specdeploy.api.answer_line import LONGEST_LINE, LONGEST_PIECE, MARKER
 
-LONGEST_PIECE = 16
 MOST_TOKENS = 64
 LARGEST_GAP = 9.0
 

@@ -9,10 +9,10 @@ import json
 import math
 from typing import Any
 
+from specdeploy.api.answer_line import LONGEST_LINE, LONGEST_PIECE, MARKER
 from specdeploy.api.names import PORT
 from specdeploy.api.spec import Spec
 from specdeploy.engine.questions import ANSWER_TOKENS, QUESTION_SET, QUESTIONS
-from specdeploy.judge.answers import LONGEST_LINE, LONGEST_PIECE, MARKER
 
 # Asks /health; the first time it answers, one short completion compiles what a first request would wait for.
 # Then the fixed questions of the guard of output agreement are asked, while nothing else runs, and the
