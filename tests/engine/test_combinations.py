@@ -256,7 +256,10 @@ def test_sizes_are_read_as_vllm_reads_them(args: list[str], size: int | None) ->
         (setting("-dp", "2"), (None, None)),
         (setting("--performance-mode", "throughput"), (None, None)),
         (setting(path="accelerator.type", value="MI210"), (None, None)),
-        (setting(image="team/vllm:v0.31.0"), (None, None)),
+        (setting(path="accelerator.type", value="MI250X"), (None, None)),
+        (setting(path="accelerator.type", value="MI300A"), (8192, 1024)),
+        (setting(image="team/vllm:v0.28.0"), (16384, 1024)),
+        (setting(image="team/vllm:v0.27.0"), (8192, 1024)),
     ],
 )
 def test_defaults_are_those_of_a_large_gpu_where_nothing_moves_them(

@@ -128,10 +128,35 @@ def test_method_and_checkpoint_have_to_fit(method: str, model: str | None, found
 
 @pytest.mark.parametrize(
     ("family", "model", "found"),
-    [("gemma4", None, ["SD307"]), ("gemma4", "org/assistant", []), ("qwen3.5", None, [])],
+    [("gemma4", None, ["SD307"]), ("gemma4", "org/a", []), ("qwen3", None, ["SD307"]), ("qwen3.5", None, [])],
 )
-def test_gemma_4_needs_its_assistant_for_mtp(family: str, model: str | None, found: list[str]) -> None:
+def test_mtp_without_a_checkpoint_needs_layers_in_the_target(
+    family: str, model: str | None, found: list[str]
+) -> None:
     one = drafter("mtp").model_copy(update={"model": model})
+    assert codes(one, target=a_target(family)) == found
+
+
+@pytest.mark.parametrize(
+    ("family", "fix"),
+    [
+        ("gemma4", "name its assistant, google/gemma-4-26B-A4B-it-assistant"),
+        ("qwen3", "use another method"),
+    ],
+)
+def test_only_gemma_4_is_told_of_an_assistant(family: str, fix: str) -> None:
+    (finding,) = on_drafter(drafter("mtp"), target=a_target(family))
+    assert finding.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("family", "model", "found"),
+    [("qwen3", None, ["SD313"]), ("qwen3", "org/dspark", []), ("deepseek-v4", None, [])],
+)
+def test_dspark_without_a_checkpoint_is_known_in_deepseek_v4_alone(
+    family: str, model: str | None, found: list[str]
+) -> None:
+    one = drafter("dspark").model_copy(update={"model": model})
     assert codes(one, target=a_target(family)) == found
 
 

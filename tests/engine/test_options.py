@@ -21,11 +21,11 @@ NOTHING = object()
 # A value that each key takes, one that vLLM reads as another (or nothing such), and one that it refuses.
 EXAMPLES: dict[str, tuple[Any, Any, Any]] = {
     "draft_tensor_parallel_size": (2, "2", 0),
-    "quantization": ("fp8", "", 8),
+    "quantization": ("fp8", None, ""),
     "moe_backend": ("triton", None, True),
     "kv_cache_dtype": ("fp8", None, 8),
     "max_model_len": (4096, 4096.0, 0),
-    "code_revision": ("main", None, []),
+    "code_revision": ("main", "", []),
     "draft_load_config": ({"load_format": "dummy"}, None, {"format": "dummy"}),
     "enforce_eager": (True, "true", "maybe"),
     "parallel_drafting": (False, 0, None),

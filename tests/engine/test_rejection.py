@@ -173,6 +173,12 @@ def test_lookups_are_long_enough_for_tool_calls(
     assert codes(drafter("ngram", options=options), args=args) == found
 
 
+@pytest.mark.parametrize("key", ["disable_eagle_block_drop", "disable_lookahead_block_hashes"])
+def test_experiments_with_the_prefix_cache_are_told(key: str) -> None:
+    assert codes(drafter("eagle3", options={key: True})) == ["SD448"]
+    assert codes(drafter("eagle3", options={key: False})) == []
+
+
 @pytest.mark.parametrize(
     ("value", "args", "found"),
     [(True, [], ["SD446"]), (False, [], []), (True, ["--no-async-scheduling"], [])],

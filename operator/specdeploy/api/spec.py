@@ -15,7 +15,7 @@ from specdeploy.api.promotion_spec import Baseline, Promotion
 
 Method = Literal["mtp", "eagle3", "eagle", "dflash", "dspark", "draft_model", "ngram", "suffix"]
 
-# Methods that cannot work without a checkpoint of their own, and those that take none (vllm.md 1.2, 1.3).
+# Methods that cannot work without a checkpoint of their own, and those that take none.
 NEEDS_MODEL: tuple[str, ...] = ("eagle3", "eagle", "dflash", "draft_model")
 TAKES_NO_MODEL: tuple[str, ...] = ("ngram", "suffix")
 
@@ -79,7 +79,7 @@ class Drafter(Model):
     num_speculative_tokens: int = Field(
         ge=1,
         le=64,
-        description="Tokens drafted per step. A block drafter must not be asked for more than its block.",
+        description="Tokens drafted per step. A block drafter is at its best with no more than its block.",
     )
     attention_backend: Argument | None = Field(
         None,

@@ -132,6 +132,7 @@ def _is_load_config(value: object) -> bool:
 
 
 TEXT = Kind("a text", lambda value: isinstance(value, str) and value != "", lambda value: value == "")
+WORD = Kind("a word", lambda value: isinstance(value, str) and value != "")
 SWITCH = Kind(
     "true or false", lambda value: isinstance(value, bool), lambda value: as_switch(value) is not None
 )

@@ -46,8 +46,8 @@ class Method:
         tokens: what `numSpeculativeTokens` means and how large it may be.
         runner: which model runner runs it.
         seen: a build older than `span` that is known to have had it.
-        families: families of targets that it is limited to; empty: any that has a drafter.
-        no_layers: families of targets that have no layers for it in them, so that a checkpoint is needed.
+        in_target: families of targets that have its layers in them; empty: any but `not_in_target`.
+        not_in_target: families that have none, so that vLLM refuses it without a checkpoint.
         non_causal: its attention looks both ways, which not every backend can.
         package: Python package that the stock image lacks; "" for none.
         variants: names under which it is known too, and how to ask for them.
@@ -62,8 +62,8 @@ class Method:
     tokens: str
     runner: Runner = Runner.V2
     seen: Version | None = None
-    families: tuple[str, ...] = ()
-    no_layers: tuple[str, ...] = ()
+    in_target: tuple[str, ...] = ()
+    not_in_target: tuple[str, ...] = ()
     non_causal: bool = False
     package: str = ""
     variants: tuple[str, ...] = ()
@@ -100,7 +100,18 @@ METHODS: dict[str, Method] = {
             Needs.MAYBE,
             Drafts.ONE_BY_ONE,
             "passes; above the number of layers in the checkpoint a multiple of it, and the layers run again",
-            no_layers=("gemma4",),
+            not_in_target=(
+                "gemma4",
+                "gpt-oss",
+                "kimi-k2",
+                "laguna",
+                "llama3",
+                "minimax-m2",
+                "mistral",
+                "muse-glimmer",
+                "qwen3",
+                "qwen3-vl",
+            ),
             variants=(
                 "Gemma 4's assistant: mtp with model google/<target>-assistant",
                 "the old names (deepseek_mtp, qwen3_next_mtp ...): mtp",
@@ -148,6 +159,7 @@ METHODS: dict[str, Method] = {
             Drafts.BLOCK,
             "tokens of the block, at most block: it drafts from the known token too",
             seen=Version(0, 23, 1),
+            in_target=("deepseek-v4",),
             non_causal=True,
             variants=("DeepSeek-V4 and V4.1: dspark without model, the layers are in the target",),
             changes=(*_HIDDEN_STATES, _ACTIVE),

@@ -7,7 +7,7 @@ to 0.33.
 
 from dataclasses import dataclass
 
-from .kinds import OBJECT, SCHEDULE, SWITCH, TEXT, Kind, number, one_of, whole
+from .kinds import OBJECT, SCHEDULE, SWITCH, TEXT, WORD, Kind, number, one_of, whole
 from .versions import ALWAYS, Span, Version, between, since
 
 
@@ -125,10 +125,10 @@ _FLY = since("0.33")
 OPTIONS: dict[str, Option] = {
     "draft_tensor_parallel_size": Option(whole(1), MODELS, default="the target's"),
     "quantization": Option(
-        TEXT, MODELS, default="as the checkpoint says; of mtp in the target, the target's"
+        WORD, MODELS, default="as the checkpoint says; of mtp in the target, the target's"
     ),
-    "moe_backend": Option(TEXT, MODELS, default="the target's"),
-    "kv_cache_dtype": Option(TEXT, MODELS, since("0.26"), "the target's"),
+    "moe_backend": Option(WORD, MODELS, default="the target's"),
+    "kv_cache_dtype": Option(WORD, MODELS, since("0.26"), "the target's"),
     "max_model_len": Option(whole(1), MODELS, default="the smaller of the draft's and the target's"),
     "code_revision": Option(TEXT, MODELS),
     "draft_load_config": Option(OBJECT, MODELS, default="the target's"),

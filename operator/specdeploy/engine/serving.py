@@ -9,11 +9,14 @@ _SUFFIXED = re.compile(r"(\d+)(\.\d+)?([kKmMgGtT])")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
-# Defaults on GPUs with at least this memory: all Instincts from MI300X on.
-_LARGE_GPU_GIB = 160
-_DEFAULTS = since("0.32")  # in this release they were read
-_BATCHED_TOKENS = 16384
+# Defaults by the memory of a GPU, from 70 and from 160 GiB on.
+_LARGE_GIB = 70
+_LARGEST_GIB = 160
 _SEQUENCES = 1024
+_BATCHED_TOKENS = 8192
+_BATCHED_TOKENS_LARGEST = 16384
+_LARGEST_SINCE = since("0.28")
+_TWO_IN_ONE = ("MI250", "MI250X")  # each half is a GPU of its own
 
 
 def is_on(setting: Setting, switch: str) -> bool:
@@ -32,23 +35,28 @@ def size_of(setting: Setting, option: str) -> int | None:
 def batched_tokens(setting: Setting) -> int | None:
     """Tokens that one step may hold, all requests together; None: unknown."""
     given = size_of(setting, "--max-num-batched-tokens")
-    return given if given is not None else _default(setting, _BATCHED_TOKENS)
+    if given is not None or not _has_defaults(setting):
+        return given
+    largest = setting.gpu is not None and setting.gpu.memory_gib >= _LARGEST_GIB
+    if largest and _LARGEST_SINCE.holds(setting.version):
+        return _BATCHED_TOKENS_LARGEST
+    return _BATCHED_TOKENS
 
 
 def sequences(setting: Setting) -> int | None:
     """Requests that may run at once; None: unknown."""
     given = size_of(setting, "--max-num-seqs")
-    if given is not None:
+    if given is not None or not _has_defaults(setting):
         return given
-    default, tokens = _default(setting, _SEQUENCES), batched_tokens(setting)
-    return default if default is None or tokens is None else min(default, tokens)
+    tokens = batched_tokens(setting)
+    return _SEQUENCES if tokens is None else min(_SEQUENCES, tokens)
 
 
-def _default(setting: Setting, value: int) -> int | None:
-    """vLLM's default for a large GPU, where nothing that moves it is set."""
-    large = setting.gpu is not None and setting.gpu.memory_gib >= _LARGE_GPU_GIB
-    moved = setting.flag("--performance-mode") is not None or setting.parallel.data > 1
-    return value if large and not moved and _DEFAULTS.holds(setting.version) else None
+def _has_defaults(setting: Setting) -> bool:
+    """Whether vLLM's defaults of a large GPU are in force: nothing else that moves them is set."""
+    gpu = setting.gpu
+    large = gpu is not None and gpu.memory_gib >= _LARGE_GIB and gpu.name not in _TWO_IN_ONE
+    return large and setting.flag("--performance-mode") is None and setting.parallel.data == 1
 
 
 def _whole(text: str) -> int | None:

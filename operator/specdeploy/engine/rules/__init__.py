@@ -32,6 +32,7 @@ from . import (
     variables,
     verification,
     versions,
+    words,
 )
 
 _MODULES = (
@@ -46,6 +47,7 @@ _MODULES = (
     methods,
     checkpoints,
     options,
+    words,
     rejection,
     schedule,
     drafting,

@@ -48,11 +48,12 @@ def _check_checkpoint(candidate: Candidate) -> Iterator[Finding]:
 
 NO_LAYERS = Rule(
     code="SD307",
-    name="assistant-missing",
+    name="no-layers-in-the-target",
     severity=Severity.ERROR,
-    title="The target has no layers for mtp in it",
-    why="Gemma 4's come as a checkpoint of their own, the assistant; without it the engine refuses to start.",
-    source="SpeculativeConfig of vLLM 0.32: mtp of gemma4 is for the model type gemma4_assistant",
+    title="The target's family has no layers for mtp in it",
+    why="Without a checkpoint the engine refuses to start. Gemma 4's layers come as one, the assistant; some "
+    "families have none at all.",
+    source="SpeculativeConfig of vLLM 0.32, asked for every family of the catalogue",
     refused="""
 model: google/gemma-4-26B-A4B-it
 drafters: [{name: d, method: mtp, numSpeculativeTokens: 4}]
@@ -64,11 +65,36 @@ drafters: [{name: d, method: mtp, model: google/gemma-4-26B-A4B-it-assistant, nu
 )
 
 
+LAYERS_UNKNOWN = Rule(
+    code="SD313",
+    name="layers-not-known-in-the-target",
+    severity=Severity.WARNING,
+    title="No layers for the method are known in this target's family",
+    why="The parser takes it and rewrites the target's configuration; where the layers are missing the "
+    "engine dies when it loads them.",
+    source="SpeculativeConfig of vLLM 0.32, asked for every family of the catalogue",
+    refused="""
+model: Qwen/Qwen3-8B
+drafters: [{name: d, method: dspark, numSpeculativeTokens: 7}]
+""",
+    passed="""
+model: Qwen/Qwen3-8B
+drafters: [{name: d, method: dspark, model: deepseek-ai/dspark_qwen3_8b_block7, numSpeculativeTokens: 7}]
+""",
+)
+
+
 def _check_layers(candidate: Candidate) -> Iterator[Finding]:
-    drafter, target = candidate.drafter, candidate.setting.target
-    if target and not drafter.model and target.family in METHODS[drafter.method].no_layers:
-        reason = f"{target.model} has no layers for {drafter.method} in it"
-        yield NO_LAYERS.at(f"{candidate.path}.model", reason, f"name its assistant, {target.model}-assistant")
+    drafter, target, method = candidate.drafter, candidate.setting.target, METHODS[candidate.drafter.method]
+    if target is None or drafter.model:
+        return
+    field, what = f"{candidate.path}.model", f"layers for {method.name}"
+    if target.family in method.not_in_target:
+        gemma4 = target.family == "gemma4"
+        fix = f"name its assistant, {target.model}-assistant" if gemma4 else "use another method"
+        yield NO_LAYERS.at(field, f"{target.model} has no {what} in it", fix)
+    elif method.in_target and target.family not in method.in_target:
+        yield LAYERS_UNKNOWN.at(field, f"no {what} are known in {target.model}", "name a draft checkpoint")
 
 
 BEYOND_BLOCK = Rule(
@@ -163,6 +189,7 @@ RULES: tuple[Rule, ...] = (
     NO_CHECKPOINT,
     CHECKPOINT_UNUSED,
     NO_LAYERS,
+    LAYERS_UNKNOWN,
     BEYOND_BLOCK,
     BELOW_BLOCK,
     BEYOND_TREE,

@@ -182,6 +182,27 @@ def _check_head(candidate: Candidate) -> Iterator[Finding]:
         yield HEAD_OF_ASSISTANT.at(f"{candidate.path}.options.{key}", reason, "remove it")
 
 
+EXPERIMENTAL = Rule(
+    code="SD448",
+    name="experimental-prefix-cache-switch",
+    severity=Severity.ADVICE,
+    title="A switch for experiments with the prefix cache",
+    why="vLLM calls it experimental: it keeps blocks of the cache that drafters are else made to compute "
+    "again, at the price of acceptance. Measured alone it tells what that is worth.",
+    source="SpeculativeConfig of vLLM 0.32 and 0.33",
+    refused=_example(_E, "disable_eagle_block_drop: true"),
+    passed=_example(_E, "disable_eagle_block_drop: false"),
+)
+_EXPERIMENTAL = ("disable_eagle_block_drop", "disable_lookahead_block_hashes")
+
+
+def _check_experimental(candidate: Candidate) -> Iterator[Finding]:
+    for key in (key for key in _EXPERIMENTAL if as_switch(candidate.options.get(key))):
+        field = f"{candidate.path}.options.{key}"
+        fix = "list the drafter without it too, and let the trials tell"
+        yield EXPERIMENTAL.at(field, "it trades acceptance for prefix-cache hits", fix)
+
+
 RULES: tuple[Rule, ...] = (
     DRAFT_PARALLEL,
     TOPK_PARALLEL,
@@ -191,6 +212,7 @@ RULES: tuple[Rule, ...] = (
     LOOKUP_SHORT,
     UNPADDED,
     HEAD_OF_ASSISTANT,
+    EXPERIMENTAL,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
@@ -199,4 +221,5 @@ DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_lookup,
     _check_padding,
     _check_head,
+    _check_experimental,
 )

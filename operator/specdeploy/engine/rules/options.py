@@ -1,6 +1,6 @@
 """Rules on single keys of a drafter's options: known, in this release, of this method, with a value it takes.
 
-How keys go together is in `rejection`, `drafting` and `schedule`.
+Names of types and backends are in `words`; how keys go together is in `rejection`, `drafting` and `schedule`.
 """
 
 import difflib
@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import options as table
-from specdeploy.engine.image import is_stock
 from specdeploy.engine.kinds import Kind, as_switch
 from specdeploy.engine.methods import NOT_TAKEN
 from specdeploy.engine.missing import Missing, missing
@@ -127,27 +126,6 @@ NEVER_RIGHT = Rule(
     refused=_example("tensor_parallel_size: 1"),
     passed=_example("draft_tensor_parallel_size: 1"),
 )
-WRONG_WORD = Rule(
-    code="SD411",
-    name="unknown-word",
-    severity=Severity.ERROR,
-    title="vLLM 0.32 does not know the word",
-    why="Cache types, MoE backends and, in the stock image, quantizations are closed lists.",
-    source="vLLM 0.32: CacheDType, MoEBackend, QuantizationMethods",
-    refused=_example("kv_cache_dtype: fp8_e4m3fn", 'engine: {vllmVersion: "0.32.0"}'),
-    passed=_example("kv_cache_dtype: fp8_e4m3", 'engine: {vllmVersion: "0.32.0"}'),
-)
-UNSURE_WORD = Rule(
-    code="SD412",
-    name="unfamiliar-word",
-    severity=Severity.WARNING,
-    title="The word is not in the list of vLLM 0.32, and the image has another release or is not the "
-    "stock one",
-    why="These lists change with each release, and an image may add to the quantizations.",
-    source="vLLM 0.32: CacheDType, MoEBackend, QuantizationMethods",
-    refused=_example("kv_cache_dtype: fp8_e4m3fn"),
-    passed=_example("kv_cache_dtype: fp8_e4m3"),
-)
 HYPHENS = Rule(
     code="SD413",
     name="hyphens-in-a-key",
@@ -241,11 +219,9 @@ def _is_default(value: object, option: table.Option) -> bool:
 
 def _value(candidate: Candidate, key: str, value: object, kind: Kind) -> Iterator[Finding]:
     field = _path(candidate, key)
-    if kind.accepts(value):
-        yield from _word(candidate, key, value)
-    elif value == "synthetic" and key == "rejection_sample_method":
-        return  # `rejection` says why
-    elif key == "rejection_sample_method" and _newer(candidate):
+    if kind.accepts(value) or (key == "rejection_sample_method" and value == "synthetic"):
+        return  # the latter is `rejection`'s to refuse
+    if key == "rejection_sample_method" and _newer(candidate):
         return
     elif value is None and table.OPTIONS[key].nullable:
         yield LOOSE_VALUE.at(field, "it is null, which vLLM reads as absent", "remove it")
@@ -254,20 +230,6 @@ def _value(candidate: Candidate, key: str, value: object, kind: Kind) -> Iterato
         yield LOOSE_VALUE.at(field, reason, f"write {kind.wanted}")
     else:
         yield WRONG_VALUE.at(field, f"it is {_shown(value)}", f"write {kind.wanted}")
-
-
-def _word(candidate: Candidate, key: str, value: object) -> Iterator[Finding]:
-    words, setting = table.WORDS.get(key), candidate.setting
-    if words is None or not isinstance(value, str) or value.lower() in words:
-        return
-    listed = setting.version is not None and setting.version[:2] == table.WORDS_OF[:2]
-    closed = key not in table.OPEN_WORDS or is_stock(setting.image)
-    near = difflib.get_close_matches(value, words, n=1)
-    fix = f"write {near[0]}" if near else f"write one of {', '.join(words[:6])} ..."
-    rule = WRONG_WORD if listed and closed else UNSURE_WORD
-    yield rule.at(
-        _path(candidate, key), f"it is {value!r:.60}, which vLLM {table.WORDS_OF} does not know", fix
-    )
 
 
 def _newer(candidate: Candidate) -> bool:
@@ -304,8 +266,6 @@ RULES: tuple[Rule, ...] = (
     IGNORED,
     REFUSED_ELSEWHERE,
     NEVER_RIGHT,
-    WRONG_WORD,
-    UNSURE_WORD,
     HYPHENS,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
