@@ -1,7 +1,8 @@
 """The 84 panels of AMD's measurements (vLLM blog, August 2026, appendix): 21 pairs of target and drafter, on
 four workloads each. Every configuration renders to the command that is written down, and is called good.
 
-They ran vLLM 0.23.1rc1.dev1120, a development build that was ahead of the release of that number. `UPDATE_GOLDEN=1` writes the commands anew.
+They ran vLLM 0.23.1rc1.dev1120, a development build that was ahead of the release of that number.
+`UPDATE_GOLDEN=1` writes the commands anew.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ WORKSPACE_GIB = 6.0
 # Bytes a parameter takes; 4-bit formats with the scales of their groups.
 PARAMETER_BYTES: dict[str, float] = {
     "bf16": 2,
+    "fp16": 2,
     "fp8": 1,
     "int8": 1,
     "mxfp8": 1.03,

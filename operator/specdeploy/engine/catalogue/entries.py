@@ -1,8 +1,16 @@
 """The shape of the catalogue: what is known of a target and of each drafter for it, and who says so."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+# Methods that draft with a checkpoint or with layers of the target.
+Method = Literal["mtp", "eagle3", "eagle", "dflash", "dspark", "draft_model"]
+Attention = Literal["gqa", "mla", "hybrid"]
+Precision = Literal["bf16", "fp16", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4", "int4"]
+Positive = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1)]
+Text = Annotated[str, Meta(min_length=1)]
 
 
 class Measured(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -12,22 +20,22 @@ class Measured(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     included. `concurrency`: requests at once; None where it is not stated.
     """
 
-    hardware: str
-    workload: str
-    tokens: int
-    ratio: float
-    source: str
-    gpus: int | None = None
-    accepted_length: float | None = None
-    concurrency: int | None = None
+    hardware: Text
+    workload: Text
+    tokens: Count
+    ratio: Positive
+    source: Text
+    gpus: Count | None = None
+    accepted_length: Annotated[float, Meta(ge=1)] | None = None
+    concurrency: Count | None = None
 
 
 class Tokens(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Values of numSpeculativeTokens: the range that makes sense, and the first to try."""
 
-    least: int
-    most: int
-    suggested: int
+    least: Count
+    most: Count
+    suggested: Count
 
 
 class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -42,16 +50,16 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     not to run. `gated`, `licence`: None, unknown.
     """
 
-    method: str
+    method: Method
     tokens: Tokens
-    source: str
-    model: str | None = None
-    block: int | None = None
-    parameters: float | None = None
-    layers: int | None = None
-    kv_heads: int | None = None
-    head_dim: int | None = None
-    kv_share: float | None = None
+    source: Text
+    model: Text | None = None
+    block: Count | None = None
+    parameters: Positive | None = None
+    layers: Annotated[int, Meta(ge=0)] | None = None
+    kv_heads: Count | None = None
+    head_dim: Count | None = None
+    kv_share: Annotated[float, Meta(gt=0, lt=1)] | None = None
     since: str | None = None
     gated: bool | None = None
     licence: str | None = None
@@ -85,21 +93,21 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     one request in all of them. `vocabulary`: tokens. None: unknown.
     """
 
-    model: str
-    family: str
-    source: str
-    attention: str | None = None
-    precision: str | None = None
-    parameters: float | None = None
-    active: float | None = None
-    weights_gib: float | None = None
-    layers: int | None = None
-    kv_heads: int | None = None
-    head_dim: int | None = None
-    state_layers: int | None = None
-    state_mib: float | None = None
-    vocabulary: int | None = None
-    context: int | None = None
+    model: Text
+    family: Text
+    source: Text
+    attention: Attention | None = None
+    precision: Precision | None = None
+    parameters: Positive | None = None
+    active: Positive | None = None
+    weights_gib: Positive | None = None
+    layers: Count | None = None
+    kv_heads: Count | None = None
+    head_dim: Count | None = None
+    state_layers: Count | None = None
+    state_mib: Positive | None = None
+    vocabulary: Count | None = None
+    context: Count | None = None
     since: str | None = None
     gated: bool | None = None
     licence: str | None = None

@@ -1,0 +1,300 @@
+"""Memory: sums by hand, what is published, and that what was measured fits the GPUs it was measured on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from specdeploy.api.spec import Spec
+from specdeploy.engine.catalogue import Checkpoint, Target, Tokens
+from specdeploy.engine.catalogue.load import targets
+from specdeploy.engine.checks import on_drafters, on_spec
+from specdeploy.engine.memory import (
+    GIB,
+    baseline_memory,
+    cache_lost,
+    drafter_memory,
+    drafter_token_bytes,
+    drafter_weights_gib,
+    requests_at_once,
+    target_token_bytes,
+    weights_gib,
+)
+from specdeploy.engine.setting import Candidate, Setting, candidates_of, setting_of
+
+DENSE = Target(
+    "a/dense", "f", "s", attention="gqa", precision="bf16", parameters=8, layers=32, kv_heads=8, head_dim=128,
+    vocabulary=128_000, context=32_768,
+)  # fmt: skip
+HYBRID = Target(
+    "a/hybrid", "f", "s", attention="hybrid", precision="bf16", parameters=27, layers=16, kv_heads=4,
+    head_dim=256,
+    state_layers=48, state_mib=144, context=32_768,
+)  # fmt: skip
+LATENT = Target(
+    "a/latent",
+    "f",
+    "s",
+    attention="mla",
+    precision="int4",
+    parameters=1000,
+    layers=61,
+    kv_heads=1,
+    head_dim=576,
+)
+HEAD = Checkpoint(
+    "eagle3", Tokens(1, 5, 3), "s", model="a/head", parameters=1, layers=1, kv_heads=8, head_dim=128
+)
+
+
+def setting(target: Target, *, gpus: int = 1, gpu: str | None = "MI300X", **more: Any) -> Setting:
+    """A spec that serves `target`, with the engine's arguments and drafters given."""
+    body: dict[str, Any] = {"model": target.model, "accelerator": {"count": gpus}, **more}
+    if gpu:
+        body["accelerator"]["type"] = gpu
+    return setting_of(Spec.model_validate(body), targets=(target,))
+
+
+def drafted(target: Target, checkpoint: Checkpoint, tokens: int = 3, **more: Any) -> Candidate:
+    """The candidate of a spec with this one drafter."""
+    one = {
+        "name": "d",
+        "method": checkpoint.method,
+        "numSpeculativeTokens": tokens,
+        "model": checkpoint.model,
+    }
+    options = more.pop("options", None)
+    drafter = {key: value for key, value in {**one, "options": options}.items() if value is not None}
+    known = Target(**{**{f: getattr(target, f) for f in target.__struct_fields__}, "drafters": (checkpoint,)})
+    (candidate,) = candidates_of(setting(known, drafters=[drafter], **more))
+    return candidate
+
+
+def codes(found: Setting) -> set[str]:
+    return {each.code for each in on_spec(found)} | {
+        each.code for findings in on_drafters(found).values() for each in findings
+    }
+
+
+def args(*words: str) -> dict[str, Any]:
+    return {"args": list(words)}
+
+
+def test_what_is_left_for_the_cache_is_the_budget_less_every_part() -> None:
+    memory = baseline_memory(setting(DENSE))
+    assert memory is not None
+    weights = 8e9 * 2 / GIB
+    assert memory.cache_gib == pytest.approx(192 * 0.92 - weights - 6)
+    assert memory.token_bytes == 2 * 32 * 8 * 128 * 2
+    assert memory.cache_tokens == int((192 * 0.92 - weights - 6) * GIB / 131_072)
+    assert memory.unknown == ()
+
+
+def test_every_assumption_is_in_words() -> None:
+    memory = baseline_memory(setting(DENSE, gpus=2, engine=args("--kv-cache-dtype", "fp8")))
+    assert memory is not None
+    assert memory.assumed == (
+        "0.92 of 192 GiB (--gpu-memory-utilization)",
+        "8B parameters in bf16 over 2 GPUs",
+        "6 GiB of work space",
+        "cache in fp8",
+        "layers with a sliding window left out",
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "tensor", "pipeline", "element", "size"),
+    [
+        (DENSE, 1, 1, 2, 131_072),
+        (DENSE, 2, 1, 2, 65_536),
+        (DENSE, 1, 2, 2, 65_536),
+        (DENSE, 16, 1, 2, 2 * 32 * 128 * 2),  # more GPUs than heads: each keeps one
+        (DENSE, 1, 1, 1, 65_536),
+        (HYBRID, 2, 1, 2, 2 * 16 * 2 * 256 * 2),
+        (LATENT, 8, 1, 2, 61 * 576 * 2),  # whole on every GPU
+    ],
+)
+def test_the_size_of_a_token_depends_on_how_heads_and_layers_are_shared(
+    target: Target, tensor: int, pipeline: int, element: int, size: int
+) -> None:
+    assert target_token_bytes(target, tensor=tensor, pipeline=pipeline, element=element) == size
+
+
+@pytest.mark.parametrize(
+    ("changed", "size"),
+    [
+        ({}, 2 * 1 * 8 * 128 * 2),
+        ({"layers": 0}, 0),
+        ({"head_dim": None}, 2 * 1 * 8 * 128 * 2),  # as the target's
+        ({"kv_heads": None}, None),
+        ({"layers": None}, None),
+        ({"method": "mtp", "model": None, "kv_heads": None}, 131_072 / 32),  # one layer like the target's
+    ],
+)
+def test_a_drafter_has_a_cache_of_its_own_unless_it_reads_the_targets(
+    changed: dict[str, Any], size: float | None
+) -> None:
+    fields = {field: getattr(HEAD, field) for field in HEAD.__struct_fields__}
+    assert drafter_token_bytes(Checkpoint(**{**fields, **changed}), DENSE) == size
+
+
+def test_a_drafter_on_one_gpu_weighs_whole_on_each() -> None:
+    shared = drafter_memory(drafted(DENSE, HEAD, gpus=2))
+    alone = drafter_memory(drafted(DENSE, HEAD, gpus=2, options={"draft_tensor_parallel_size": 1}))
+    assert shared is not None
+    assert alone is not None
+    sizes = [next(p.gib for p in each.parts if p.name == "drafter's weights") for each in (shared, alone)]
+    assert sizes == pytest.approx([1e9 / GIB, 2e9 / GIB])
+
+
+def test_the_cache_lost_to_a_drafter_is_its_weights_and_its_part_of_each_token() -> None:
+    lost = cache_lost(drafted(DENSE, HEAD))
+    cache = 192 * 0.92 - 16e9 / GIB - 6
+    assert lost == pytest.approx(1 - (cache - 2e9 / GIB) / cache * 32 / 33, abs=1e-4)
+
+
+def test_a_published_share_of_the_cache_goes_before_an_estimate() -> None:
+    fields = {field: getattr(HEAD, field) for field in HEAD.__struct_fields__}
+    assert cache_lost(drafted(DENSE, Checkpoint(**{**fields, "kv_share": 0.25}))) == 0.25
+
+
+def test_probabilistic_drafts_keep_their_logits_for_every_request() -> None:
+    options = {"draft_sample_method": "probabilistic"}
+    memory = drafter_memory(drafted(DENSE, HEAD, 4, options=options))
+    assert memory is not None
+    (part,) = [each for each in memory.parts if each.name == "draft logits"]
+    assert part.gib == pytest.approx(1024 * 4 * 128_000 * 2 / GIB)
+    fewer = drafter_memory(drafted(DENSE, HEAD, 4, options=options, engine=args("--max-num-seqs", "64")))
+    assert fewer is not None
+    assert fewer.parts[-1].gib == pytest.approx(64 * 4 * 128_000 * 2 / GIB)
+
+
+def test_a_hybrid_target_has_blocks_the_size_of_one_layers_state_times_the_layers_with_a_cache() -> None:
+    memory = baseline_memory(setting(HYBRID, gpus=2))
+    assert memory is not None
+    assert memory.state_block_bytes == 3 * 2**20 * 16 / 2
+    assert memory.cache_gib is not None
+    assert memory.state_blocks == int(memory.cache_gib * GIB / memory.state_block_bytes)
+
+
+def test_each_drafted_token_keeps_one_more_state_for_every_request() -> None:
+    mtp = Checkpoint("mtp", Tokens(1, 5, 3), "s", layers=1)
+    fit = requests_at_once(drafted(HYBRID, mtp, 4, gpus=2))
+    assert fit is not None
+    assert fit[0] == pytest.approx(fit[1] / 5, abs=1)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        setting(DENSE, gpu=None),
+        setting(DENSE, accelerator={"type": "MI300X", "resourceName": "example.com/gpu"}),
+        setting_of(
+            Spec.model_validate({"model": "a/other", "accelerator": {"type": "MI300X"}}), targets=(DENSE,)
+        ),
+    ],
+)
+def test_without_a_known_gpu_and_target_nothing_is_reckoned(found: Setting) -> None:
+    assert baseline_memory(found) is None
+    assert not {code for code in codes(found) if code.startswith("SD7")}
+
+
+@pytest.mark.parametrize(
+    ("target", "engine", "unknown"),
+    [
+        (Target("a/b", "f", "s"), {}, ("weights", "the size of a token in the cache")),
+        (DENSE, args("--quantization", "fp8"), ("weights",)),
+        (DENSE, args("--cpu-offload-gb", "32"), ("weights",)),
+        (DENSE, args("--data-parallel-size", "1"), ()),
+    ],
+)
+def test_what_is_not_known_is_named(target: Target, engine: dict[str, Any], unknown: tuple[str, ...]) -> None:
+    memory = baseline_memory(setting(target, engine=engine))
+    assert memory is not None
+    assert memory.unknown == unknown
+    assert (memory.cache_gib is None) is ("weights" in unknown)
+
+
+@pytest.mark.parametrize(
+    ("model", "gib"),
+    [
+        # As published: vllm-project/recipes gives each checkpoint's size, or 1.2 times it as memory to have.
+        ("MiniMaxAI/MiniMax-M3-MXFP8", 513e9 / 1.2 / GIB),
+        ("moonshotai/Kimi-K2.5", 714e9 / 1.2 / GIB),
+        ("Qwen/Qwen3-8B", 20e9 / 1.2 / GIB),
+        ("deepseek-ai/DeepSeek-V3.2", 805e9 / 1.2 / GIB),
+        ("Qwen/Qwen3.8-27B", 51.7),
+    ],
+)
+def test_weights_are_within_a_tenth_of_what_is_published(model: str, gib: float) -> None:
+    target = next(each for each in targets() if each.model == model)
+    assert weights_gib(target).gib == pytest.approx(gib, rel=0.1)
+
+
+MEASURED = [
+    (target, drafter, row)
+    for target in targets()
+    for drafter in target.drafters
+    for row in drafter.measured
+    if row.hardware in ("MI300X", "MI355X") and row.gpus
+]
+
+
+@pytest.mark.parametrize(
+    ("target", "drafter", "row"), MEASURED, ids=[f"{t.model}-{d.method}-{r.workload}" for t, d, r in MEASURED]
+)
+def test_what_was_measured_fits_the_gpus_on_which_it_was_measured(
+    target: Target, drafter: Checkpoint, row: Any
+) -> None:
+    named = {"model": drafter.model} if drafter.model else {}
+    one = {"name": "d", "method": drafter.method, "numSpeculativeTokens": row.tokens, **named}
+    found = setting(target, gpus=row.gpus, gpu=row.hardware, drafters=[one])
+    assert not codes(found) & {"SD701", "SD702", "SD703"}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "engine", "told"),
+    [(1, {}, True), (2, {}, False), (1, args("--quantization", "fp8"), False), (1, args("-q", "fp8"), False)],
+)
+def test_weights_that_can_not_fit_are_an_error_with_the_sum(
+    gpus: int, engine: dict[str, Any], told: bool
+) -> None:
+    large = Target("a/large", "f", "s", precision="bf16", parameters=110)
+    found = [each for each in on_spec(setting(large, gpus=gpus, engine=engine)) if each.code == "SD701"]
+    assert bool(found) is told
+    if found:
+        said = "110B parameters in bf16 are 205 GiB; the 1 MI300X of a pod have 1 x 192 = 192 GiB"
+        assert found[0].reason == said
+
+
+@pytest.mark.parametrize(
+    ("length", "told"),
+    [("1000000", False), ("2M", True), ("2000000", True), ("auto", False), ("-1", False), ("1k", False)],
+)
+def test_a_request_longer_than_the_cache_is_told_in_every_spelling(length: str, told: bool) -> None:
+    assert ("SD702" in codes(setting(DENSE, engine=args("--max-model-len", length)))) is told
+
+
+def test_a_drafter_that_takes_the_last_room_is_told_and_not_the_baseline() -> None:
+    engine = args("--max-model-len", "1250000")
+    found = drafted(DENSE, HEAD, engine=engine)
+    assert "SD702" not in {each.code for each in on_spec(found.setting)}
+    assert "SD702" in {each.code for each in on_drafters(found.setting)["d"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "cache"),
+    [("0.5", 96.0), ("1.0", 192.0), ("much", 192 * 0.92), ("7", 192 * 0.92)],
+)
+def test_the_share_of_memory_is_the_arguments_or_vllms_default(value: str, cache: float) -> None:
+    memory = baseline_memory(setting(DENSE, engine=args("--gpu-memory-utilization", value)))
+    assert memory is not None
+    assert memory.budget_gib == pytest.approx(cache)
+
+
+def test_weights_of_a_drafter_of_unknown_size_are_unknown() -> None:
+    fields = {field: getattr(HEAD, field) for field in HEAD.__struct_fields__}
+    unknown = Checkpoint(**{**fields, "parameters": None})
+    assert drafter_weights_gib(unknown) is None
+    assert cache_lost(drafted(DENSE, unknown)) is None
