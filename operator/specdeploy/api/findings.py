@@ -6,7 +6,7 @@
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -14,7 +14,10 @@ from pydantic_core import ErrorDetails
 from specdeploy.api.names import BASELINE
 from specdeploy.api.rule import Finding
 from specdeploy.api.spec import MAX_REPLICAS, Drafter, Spec
-from specdeploy.api.status import Status
+
+# Types of the status are imported where one is read: `lint` and `render` read none, and start fast.
+if TYPE_CHECKING:
+    from specdeploy.api.status import Status
 
 # Errors of pydantic whose words are Python's; the words of all others will do.
 _AN_OBJECT = "input should be an object"
@@ -121,12 +124,14 @@ def _shown(value: object) -> str:
     return "an object" if isinstance(value, Mapping) else reprlib.repr(value)
 
 
-def read_status(raw: object) -> tuple[Status, tuple[str, ...]]:
+def read_status(raw: object) -> tuple["Status", tuple[str, ...]]:
     """Read `.status` part by part; returns what could be read, and the paths of what could not.
 
     What is malformed is dropped, never fatal: without `trial` that trial starts again, without `serving` the
     baseline serves. Of a list only the malformed items go, or one bad verdict would lift every quarantine.
     """
+    from specdeploy.api.status import Status  # noqa: PLC0415
+
     if not isinstance(raw, Mapping):
         return Status(), () if raw is None else ("status",)
     kept: dict[str, Any] = {}
@@ -149,6 +154,8 @@ def _bad_items(key: str, value: object) -> frozenset[int]:
 
 
 def _readable(key: str, value: object) -> bool:
+    from specdeploy.api.status import Status  # noqa: PLC0415
+
     try:
         Status.model_validate({key: value})
     except ValidationError:

@@ -8,7 +8,6 @@ from specdeploy.api.spec import Spec
 from specdeploy.cli import reading
 from specdeploy.cli.reading import Contents, Located, Read
 from specdeploy.engine.catalogue.entries import Target
-from specdeploy.engine.catalogue.load import about, with_extra
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.image import image_of, vllm_version
 from specdeploy.engine.rules import RULES
@@ -64,8 +63,7 @@ class Report:
 def check(spec: Spec, *, asked: Version | None = None, extra: tuple[Target, ...] = ()) -> Checked:
     """Ask every rule. `asked`: vLLM's version where the spec does not tell; `extra`: beside the catalogue."""
     version, told_by = _version(spec, asked)
-    names = {spec.model, *(drafter.model for drafter in spec.drafters or [] if drafter.model)}
-    setting = setting_of(spec, version=version, targets=with_extra(about(frozenset(names)), extra))
+    setting = setting_of(spec, version=version, extra=extra)
     return Checked(spec, on_spec(setting), on_drafters(setting), version or NEWEST, told_by)
 
 
@@ -82,7 +80,7 @@ def _version(spec: Spec, asked: Version | None) -> tuple[Version | None, str]:
 
 
 def located(contents: Contents, checked: Iterable[tuple[Read, Iterable[Finding]]]) -> list[Located]:
-    """Everything that was found in a file: in the whole, in how its objects are written, in what they mean."""
+    """Everything that was found in a file, in how its objects are written and in what they mean."""
     written = [each for read in contents.objects for each in read.found]
     meant = [read.locate_in_spec(finding) for read, findings in checked for finding in findings]
     return [*contents.broken, *written, *meant]

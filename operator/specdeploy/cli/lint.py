@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
@@ -19,7 +19,7 @@ import typer
 if TYPE_CHECKING:
     from specdeploy.api.rule import Finding, Rule
     from specdeploy.api.spec import Spec
-    from specdeploy.cli.checking import Checked, Report
+    from specdeploy.cli.checking import Report
     from specdeploy.engine.catalogue.entries import Target
     from specdeploy.engine.versions import Version
 
@@ -73,8 +73,7 @@ def lint(
     from specdeploy.cli.checking import rules_by_code  # noqa: PLC0415
 
     version, extra = version_of(vllm_version), _catalogue(catalog)
-    with ExitStack() as stack:
-        ask, further = _engine(stack, engine_python, models) if engine else (None, ())
+    with _engine(engine_python, models) if engine else nullcontext((None, ())) as (ask, further):
         report = _report(files, version, extra, ask)
     _answer(report, output, rules_by_code(further))
     if report.count(Severity.ERROR) or (strict and report.count(Severity.WARNING)):
@@ -91,31 +90,23 @@ def _report(files: list[str], version: Version | None, extra: tuple[Target, ...]
             held = contents(source)
             readable = [(read, read.spec) for read in held.objects if read.spec is not None]
             pairs = [(read, check(spec, asked=version, extra=extra)) for read, spec in readable]
-            findings = [(read, (*checked.findings, *_asked(ask, checked))) for read, checked in pairs]
+            findings = [(read, (*each.findings, *(ask(each.spec) if ask else ()))) for read, each in pairs]
             report.add(held, located(held, findings), [checked for _, checked in pairs])
     except NoFileError as error:
         usage(str(error))
     return report
 
 
-def _asked(ask: Ask | None, checked: Checked) -> tuple[Finding, ...]:
-    """What the engine says, if it is asked."""
-    if ask is None:
-        return ()
-    from specdeploy.cli.engine_word import EngineWordError  # noqa: PLC0415
+@contextmanager
+def _engine(python: str, models: Path | None) -> Iterator[tuple[Ask, tuple[Rule, ...]]]:
+    """How to ask the engine, and the rules of its findings. One that can't be asked ends the command."""
+    from specdeploy.cli.engine_word import RULES, EngineWord, EngineWordError, findings_of  # noqa: PLC0415
 
     try:
-        return ask(checked.spec)
+        with EngineWord(python, models) as word:
+            yield lambda spec: findings_of(spec, word), RULES
     except EngineWordError as error:
         usage(f"--engine: {error}")
-
-
-def _engine(stack: ExitStack, python: str, models: Path | None) -> tuple[Ask, tuple[Rule, ...]]:
-    """How to ask the engine, and the rules of its findings. The engine ends with `stack`."""
-    from specdeploy.cli.engine_word import RULES, EngineWord, findings_of  # noqa: PLC0415
-
-    word = stack.enter_context(EngineWord(python, models))
-    return lambda spec: findings_of(spec, word), RULES
 
 
 def version_of(text: str | None) -> Version | None:
@@ -129,15 +120,13 @@ def version_of(text: str | None) -> Version | None:
 
 
 def _catalogue(file: Path | None) -> tuple[Target, ...]:
-    from specdeploy.engine.catalogue.load import CatalogueError, read_entries  # noqa: PLC0415
-
     if file is None:
         return ()
+    from specdeploy.cli.catalog import load_file  # noqa: PLC0415
+
     try:
-        return read_entries(file.read_text(encoding="utf-8"), str(file))
-    except OSError as error:
-        usage(f"--catalog: {file}: {error.strerror}")
-    except (CatalogueError, UnicodeDecodeError) as error:
+        return load_file(file)
+    except (OSError, ValueError) as error:
         usage(f"--catalog: {error}")
 
 

@@ -13,17 +13,20 @@ _BOLD, _PLAIN = "\033[1m", "\033[0m"
 def line(each: Located, *, colour: bool = False) -> str:
     """`file:line:column: error SD310 field: reason; fix`, as editors and CI systems read it."""
     finding = each.finding
-    place, severity = f"{each.file}:{each.line}:{each.column}:", f"{finding.severity} {finding.code}"
+    place, severity = (
+        printable(f"{each.file}:{each.line}:{each.column}:"),
+        f"{finding.severity} {finding.code}",
+    )
     if colour:
         place = f"{_BOLD}{place}{_PLAIN}"
         severity = f"{_COLOURS[finding.severity]}{severity}{_PLAIN}"
     field = f"{finding.field}: " if finding.field else ""
-    return printable(f"{place} {severity} {field}{finding.reason}; {finding.fix}", colour=colour)
+    return f"{place} {severity} {printable(f'{field}{finding.reason}; {finding.fix}')}"
 
 
-def printable(text: str, *, colour: bool = False) -> str:
+def printable(text: str) -> str:
     """One line that no terminal takes for a command, whatever was in the file."""
-    return "".join(c if c.isprintable() or (colour and c == "\033") else repr(c)[1:-1] for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def summary(report: Report) -> str:

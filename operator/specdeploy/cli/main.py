@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from specdeploy.api.names import ANNOTATION_ABORT, ANNOTATION_PAUSED, ANNOTATION_RETRY
+from specdeploy.cli.catalog import catalog
 from specdeploy.cli.lint import lint
 from specdeploy.cli.render import render
 from specdeploy.cli.replay import replay
@@ -121,6 +122,7 @@ def resume(name: Name, namespace: Namespace = "") -> None:
 
 app.command()(lint)
 app.command()(render)
+app.command()(catalog)
 app.command()(replay)
 app.command()(simulate)
 
