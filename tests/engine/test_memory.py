@@ -285,12 +285,28 @@ def test_a_drafter_that_takes_the_last_room_is_told_and_not_the_baseline() -> No
 
 @pytest.mark.parametrize(
     ("value", "cache"),
-    [("0.5", 96.0), ("1.0", 192.0), ("much", 192 * 0.92), ("7", 192 * 0.92)],
+    [
+        (["--gpu-memory-utilization", "0.5"], 96.0),
+        (["--gpu-memory-utilization=1.0"], 192.0),
+        (["--device-memory-utilization", "0.5"], 96.0),
+        (["--gpu-memory-utilization", "much"], 192 * 0.92),
+        (["--gpu-memory-utilization", "7"], 192 * 0.92),
+    ],
 )
-def test_the_share_of_memory_is_the_arguments_or_vllms_default(value: str, cache: float) -> None:
-    memory = baseline_memory(setting(DENSE, engine=args("--gpu-memory-utilization", value)))
+def test_the_share_of_memory_is_the_arguments_or_vllms_default(value: list[str], cache: float) -> None:
+    memory = baseline_memory(setting(DENSE, engine=args(*value)))
     assert memory is not None
     assert memory.budget_gib == pytest.approx(cache)
+
+
+def test_an_old_release_takes_less_of_the_memory() -> None:
+    memory = baseline_memory(setting(DENSE, engine={"vllmVersion": "0.19.1"}))
+    assert memory is not None
+    assert memory.budget_gib == pytest.approx(192 * 0.9)
+
+
+def test_a_cache_of_a_given_size_is_not_reckoned() -> None:
+    assert baseline_memory(setting(DENSE, engine=args("--kv-cache-memory-bytes", "1000000000"))) is None
 
 
 def test_weights_of_a_drafter_of_unknown_size_are_unknown() -> None:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 from .accelerators import memory_gib_of
 from .catalogue.entries import Checkpoint, Target
+from .defaults import default
 from .setting import Candidate, Setting
 
 GIB = 2**30
-# vLLM's defaults on GPUs of 70 GiB or more (0.32: config/cache.py, engine/arg_utils.py).
-UTILIZATION = 0.92
-MAX_NUM_SEQS = 1024
 # Kernels' work space, the largest batch's activations and captured graphs. A round figure; what an engine
 # reports at its start replaces it.
 WORKSPACE_GIB = 6.0
@@ -135,12 +133,12 @@ def device_gib(setting: Setting) -> float | None:
 
 
 def baseline_memory(setting: Setting) -> Memory | None:
-    """Of the arm without a drafter; None where GPU or target are unknown."""
+    """Of the arm without a drafter; None where GPU or target are unknown, or the cache's size is given."""
     return _memory(setting, None)
 
 
 def drafter_memory(candidate: Candidate) -> Memory | None:
-    """Of the arm with this drafter; None where GPU, target or drafter are unknown."""
+    """Of the arm with this drafter; None also where the drafter is unknown."""
     return _memory(candidate.setting, candidate) if candidate.checkpoint else None
 
 
@@ -172,16 +170,19 @@ def requests_at_once(candidate: Candidate) -> tuple[int, int] | None:
 
 
 def max_num_seqs(setting: Setting) -> int:
-    """Requests at once in force."""
-    flag = setting.flag("--max-num-seqs")
-    return int(flag.value) if flag and flag.value and flag.value.isdecimal() else MAX_NUM_SEQS
+    """Requests at once in force; on an unknown GPU, the default of a large one."""
+    flag, device = setting.flag("--max-num-seqs"), device_gib(setting)
+    if flag and flag.value and flag.value.isdecimal():
+        return int(flag.value)
+    large = 192.0
+    return int(default("--max-num-seqs", setting.version, device or large))
 
 
 def _memory(setting: Setting, candidate: Candidate | None) -> Memory | None:
     target, device = setting.target, device_gib(setting)
-    if target is None or device is None:
+    if target is None or device is None or setting.flag("--kv-cache-memory-bytes"):
         return None
-    utilization = _utilization(setting)
+    utilization = _utilization(setting, device)
     parts = [
         _target_weights(setting, target),
         Part("work space", WORKSPACE_GIB, f"{WORKSPACE_GIB:g} GiB of work space"),
@@ -297,13 +298,14 @@ def _cache_bytes(setting: Setting) -> int:
     return 1 if "fp8" in _cache_dtype(setting) else 2
 
 
-def _utilization(setting: Setting) -> float:
-    flag = setting.flag("--gpu-memory-utilization")
+def _utilization(setting: Setting, device: float) -> float:
+    flag = setting.flag("--gpu-memory-utilization") or setting.flag("--device-memory-utilization")
+    usual = default("--gpu-memory-utilization", setting.version, device)
     try:
-        value = float(flag.value or "") if flag else UTILIZATION
+        value = float(flag.value or "") if flag else usual
     except ValueError:
-        return UTILIZATION
-    return value if 0 < value <= 1 else UTILIZATION
+        return usual
+    return value if 0 < value <= 1 else usual
 
 
 def _plus(one: float | None, other: float | None) -> float | None:
