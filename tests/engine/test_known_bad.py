@@ -69,6 +69,7 @@ _QWEN_VL = "Qwen/Qwen3-VL-235B-A22B-Instruct"
 _M3 = "MiniMaxAI/MiniMax-M3-MXFP8"
 _FLASH = "zai-org/GLM-5.3-Flash"
 _EAGER = ("--enforce-eager",)
+_RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 _PAGES = Case(_M3, "MI325X", "dspark", 7, "0.26.0", env=(MASTER, SHUFFLE), args=("--kv-cache-dtype", "fp8"))
 _FLASH_CASE = Case(_FLASH, "MI355X", env=(MASTER,))
 
@@ -101,8 +102,8 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
         {"tokens": 3},
     ),
     "ling-mtp-on-aiter-mla": (
-        Case("org/Ling-3.0-flash", "MI350X", target="ROCM_AITER_MLA"),
-        {"gpu": "MI300X"},
+        Case("inclusionAI/Ling-3.0-flash", "MI350X", env=(MASTER,)),
+        {"target": "TRITON_MLA"},
     ),
     "kimi-k3-on-aiter-mla": (
         Case("moonshotai/Kimi-K3", "MI355X", target="ROCM_AITER_MLA"),
@@ -113,8 +114,14 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
     "glm-5.2-mtp": (Case("zai-org/GLM-5.2-FP8", version="0.23.1"), {"version": "0.24.0"}),
     "glm-5.3-mtp-drafts-noise": (Case("zai-org/GLM-5.3"), {"model": _FLASH}),
     "glm-5.3-dflash": (Case("zai-org/GLM-5.3", method="dflash"), {"method": "dspark"}),
-    "glm-5.3-flash-mtp": (_FLASH_CASE, {"method": "ngram"}),
-    "glm-5.3-flash-mtp-answers": (_FLASH_CASE, {"gpu": "MI300X"}),
+    "glm-5.2-mtp-accepts-nothing": (Case("amd/GLM-5.2-MXFP4", "MI355X"), {"gpu": "MI300X"}),
+    "glm-5.3-on-the-old-runner": (
+        Case("amd/GLM-5.3-Quark-MXFP4-AttnFP8", "MI355X", version="0.30.0"),
+        {"env": (_RUNNER,)},
+    ),
+    "glm-5.3-flash-mtp": (replace(_FLASH_CASE, version="0.28.0"), {"method": "ngram"}),
+    "glm-5.3-flash-mtp-answers": (replace(_FLASH_CASE, version="0.28.0"), {"version": "0.29.0"}),
+    "glm-5.3-flash-mtp-in-mixed-batches": (replace(_FLASH_CASE, gpu="MI325X"), {"method": "ngram"}),
     "glm-5.3-flash-without-aiter": (replace(_FLASH_CASE, env=()), {"env": (MASTER,)}),
     "glm-5.3-flash-long-chunks": (_FLASH_CASE, {"args": ("--max-num-batched-tokens", "8192")}),
     "glm-5.3-flash-many-requests": (_FLASH_CASE, {"args": ("--max-num-seqs=512",)}),
@@ -136,12 +143,18 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
         Case(version="0.28.0", options=_SCHEDULE),
         {"version": "0.29.0"},
     ),
-    "dflash-accepts-nothing": (Case(method="dflash", version="0.25.1"), {"version": "0.26.0"}),
+    "dflash-accepts-nothing": (
+        Case(method="dflash", version="0.25.1", env=(_RUNNER,)),
+        {"env": ()},
+    ),
     "mtp-ignores-yarn": (
         Case(args=("--hf-overrides", '{"rope_scaling": {"rope_type": "yarn"}}')),
         {"args": ("--hf-overrides", '{"rope_scaling": {"rope_type": "linear"}}')},
     ),
-    "replicas-hang-near-the-end": (Case(args=("-dp", "2")), {"args": ("-dp", "1")}),
+    "replicas-hang-near-the-end": (
+        Case(args=("-dp", "2", "--enable-expert-parallel")),
+        {"args": ("-dp", "2")},
+    ),
     "graphs-of-rocm-7.2": (
         Case(image="vllm/vllm-openai-rocm:v0.33.0-rocm72"),
         {"image": "vllm/vllm-openai-rocm:v0.33.0-rocm100"},
@@ -223,7 +236,7 @@ def test_only_what_was_measured_on_this_very_combination_is_an_error(name: str, 
     ],
 )
 def test_a_target_is_known_by_the_last_part_of_its_name(model: str, found: bool) -> None:
-    (row,) = (each for each in KNOWN_BAD if each.name == "glm-5.3-flash-mtp")
+    (row,) = (each for each in KNOWN_BAD if each.name == "glm-5.3-flash-long-chunks")
     assert bool(told(row, replace(_FLASH_CASE, model=model))) is found
 
 

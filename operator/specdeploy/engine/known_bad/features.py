@@ -4,7 +4,6 @@ from specdeploy.engine.versions import between, since
 
 from .row import Effect, KnownBad
 
-_SEQUENTIAL = ("mtp", "eagle", "eagle3", "draft_model")
 _SCHEDULE = "num_speculative_tokens_per_batch_size"
 
 ROWS: tuple[KnownBad, ...] = (
@@ -30,29 +29,33 @@ ROWS: tuple[KnownBad, ...] = (
     ),
     KnownBad(
         "dflash-accepts-nothing",
-        "no token that DFlash drafts is accepted on model runner V2 of this release",
-        "use vLLM 0.26 or newer, or VLLM_USE_V2_MODEL_RUNNER=0",
-        "#49559 (0.25.1)",
+        "almost no token that DFlash drafts is accepted on model runner V2 of this release",
+        "remove VLLM_USE_V2_MODEL_RUNNER",
+        "#49559 (Qwen3.6-35B-A3B on H800, vLLM 0.25.1), open; #46435 fixed another cause",
         Effect.SLOWER,
         span=between("0.25", "0.26"),
         methods=("dflash",),
+        variables=("VLLM_USE_V2_MODEL_RUNNER",),
     ),
     KnownBad(
         "mtp-ignores-yarn",
-        "an MTP drafter ignores the target's YaRN scaling, so that it is never right far into a long context",
+        "an MTP drafter does not get --hf-overrides; once a sequence is longer than its native context, "
+        "nothing that it drafts for any request is accepted",
         "judge it on prompts as long as yours, or remove the scaling",
-        "#58080, open",
+        "#58080, open; fixes #58094 and #37443, open",
         Effect.SLOWER,
         methods=("mtp",),
         flags=(("--hf-overrides", "yarn"),),
     ),
     KnownBad(
         "replicas-hang-near-the-end",
-        "with data parallelism a drafter can hang the engine on a request that ends at the context's length",
+        "with data and expert parallelism a drafter with experts can hang the engine on a request that ends "
+        "at the context's length",
         "keep requests below --max-model-len, or use tensor parallelism",
-        "#44185, #44954; an earlier one was fixed by #29422",
+        "#44185 (Qwen3.5-35B-A3B with MTP), open; its fix #44954, open",
         Effect.CRASH,
-        methods=_SEQUENTIAL,
+        methods=("mtp", "draft_model"),
+        flags=(("--enable-expert-parallel", ""),),
         replicated=True,
     ),
     KnownBad(

@@ -39,12 +39,20 @@ def _on_engine(row: KnownBad, setting: Setting) -> bool:
         and (not row.targets or _is_one_of(setting.spec.model, row.targets))
         and (not row.architectures or _architecture(setting) in row.architectures)
         and (not row.target or _backend(setting) in row.target)
-        and all(is_on(setting, switch) for switch in row.switches)
-        and all(is_on(setting, switch) is False for switch in row.off)
+        and _meets_environment(row, setting)
         and all(_has(setting, flag, part) for flag, part in row.flags)
         and not any(setting.flag(flag) for flag in row.without)
         and (not row.replicated or setting.parallel.data > 1)
         and row.image in setting.image
+    )
+
+
+def _meets_environment(row: KnownBad, setting: Setting) -> bool:
+    return (
+        all(is_on(setting, switch) for switch in row.switches)
+        and all(is_on(setting, switch) is False for switch in row.off)
+        and all((setting.variable(name) or "").lower() in ("1", "true") for name in row.variables)
+        and all(setting.variable(name) is None for name in row.unless)
     )
 
 

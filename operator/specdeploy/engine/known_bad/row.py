@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from specdeploy.engine.versions import ALWAYS, Span
 
-# In `KnownBad.target`: no backend is named, and vLLM takes ROCM_ATTN.
+# In `KnownBad.target`: no backend is named, and vLLM takes ROCM_ATTN, or its choice can't be told.
 DEFAULT = "default"
 
 
@@ -37,6 +37,7 @@ class KnownBad:
         target, draft: backends that are named for them, or `DEFAULT`.
         options: keys of the speculative config that are set.
         switches, off: switches of AITER that are on, and that are off.
+        variables, unless: variables in spec.engine.env that are 1 or true, and that are not there at all.
         flags: (flag, part of its value) in spec.engine.args.
         without: flags that are not there.
         replicated: the engine runs with data parallelism.
@@ -60,6 +61,8 @@ class KnownBad:
     options: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     flags: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
     replicated: bool = False
