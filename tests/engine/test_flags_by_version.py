@@ -53,6 +53,7 @@ def test_the_tables_of_what_flags_take_name_flags() -> None:
     assert not tables_flags.SWITCHES & tables_flags.LISTS
     assert set(tables_flags.DEPRECATED) <= set(tables_flags.SPANS) & set(tables_flags.INSTEAD)
     assert not set(tables_flags.GONE_BEFORE) & set(tables_flags.SPANS)
+    assert set(tables_variables.SPANS) >= tables_variables.WHOLE
 
 
 @pytest.mark.parametrize(
@@ -207,6 +208,25 @@ def test_a_variable_is_looked_up_in_the_images_release(
 ) -> None:
     engine = {"image": image(version), "args": args, "env": [{"name": name, "value": "1"}]}
     assert [rule for rule, _ in found(engine)] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("VLLM_MOE_USE_DEEP_GEMM", "1", []),
+        ("VLLM_MOE_USE_DEEP_GEMM", " 0 ", []),
+        ("VLLM_MOE_USE_DEEP_GEMM", "true", ["variable-not-a-number"]),
+        ("VLLM_MOE_USE_DEEP_GEMM", "", ["variable-not-a-number"]),
+        ("VLLM_MOE_USE_DEEP_GEMM", "$(OTHER)", []),
+        ("VLLM_MOE_USE_DEEP_GEMM", None, ["variable-not-a-number"]),
+        ("VLLM_ROCM_USE_AITER", "true", []),
+        ("VLLM_ENGINE_READY_TIMEOUT_S", "long", []),
+    ],
+)
+def test_a_variable_that_vllm_reads_as_a_number_is_one(
+    name: str, value: str | None, expected: list[str]
+) -> None:
+    assert [rule for rule, _ in found({"env": [{"name": name, "value": value}]})] == expected
 
 
 WORDS = st.one_of(

@@ -4,6 +4,7 @@ The table is `tables_variables`.
 """
 
 import difflib
+import re
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
@@ -65,6 +66,18 @@ engine:
   args: [--fail-on-environ-validation]
   env: [{name: VLLM_ROCM_USE_AITER, value: '1'}]""",
 )
+NO_NUMBER = Rule(
+    code="SD244",
+    name="variable-not-a-number",
+    severity=Severity.WARNING,
+    title="vLLM reads the variable as a whole number",
+    why="It raises ValueError where it looks at it, most often while it starts. A switch of this kind is 0 "
+    "or 1, not false or true.",
+    source=f"{_SOURCE}: int(os.getenv(...))",
+    refused="engine: {env: [{name: VLLM_MOE_USE_DEEP_GEMM, value: 'false'}]}",
+    passed="engine: {env: [{name: VLLM_MOE_USE_DEEP_GEMM, value: '0'}]}",
+)
+_WHOLE = re.compile(r"\s*[-+]?\d+(_\d+)*\s*")
 
 
 def _check_names(setting: Setting) -> Iterator[Finding]:
@@ -78,6 +91,17 @@ def _check_names(setting: Setting) -> Iterator[Finding]:
             yield (REFUSED if strict and _is_sure(setting) else rule).at(
                 f"spec.engine.env[{index}]", reason, fix
             )
+
+
+def _check_values(setting: Setting) -> Iterator[Finding]:
+    for index, variable in enumerate(setting.spec.engine.env or []):
+        # The kubelet fills $(NAME) in, and a variable without a value is an empty one.
+        value = variable.value or ""
+        told = variable.value_from is None and "$(" not in value
+        read = variable.name in table.WHOLE and variable.name not in OWNED
+        if told and read and not _WHOLE.fullmatch(value):
+            reason = f"{variable.name} is {value!r:.40}, vLLM reads a whole number"
+            yield NO_NUMBER.at(f"spec.engine.env[{index}]", reason, "write a number; of a switch 0 or 1")
 
 
 def _missing(name: str, span: Span | None, setting: Setting) -> tuple[Rule, str, str]:
@@ -99,6 +123,6 @@ def _is_sure(setting: Setting) -> bool:
     return setting.version is not None and not beyond_tables(setting.version)
 
 
-RULES: tuple[Rule, ...] = (UNKNOWN, TOO_NEW, GONE, REFUSED)
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_names,)
+RULES: tuple[Rule, ...] = (UNKNOWN, TOO_NEW, GONE, REFUSED, NO_NUMBER)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_names, _check_values)
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()
