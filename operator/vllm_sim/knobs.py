@@ -25,7 +25,7 @@ RUN_FAILURES = ("crash", "engine-death", "hang", "killed")
 METRICS_MODES = ("ok", "garbage", "binary", "endless", "slow", "error")
 
 _PROBABILITIES = frozenset(
-    {"q1", "q", "coverage", "kv_loss", "prefix_hits", "error_share", "repetition_share"}
+    {"q1", "q", "coverage", "kv_loss", "prefix_hits", "error_share", "repetition_share", "corrupt_share"}
 )
 _POSITIVE = frozenset({"base_ms", "answer_tokens", "tick_ms", "young_slowdown"})
 
@@ -81,6 +81,8 @@ class Knobs:
     """Chance that a request ends in an error of the engine, half-way through its answer."""
     repetition_share: float = 0.0
     """Chance that a request is ended for repeating itself, half-way through its answer."""
+    corrupt_share: float = 0.0
+    """Share of the tokens of every answer that are not what the model says."""
     tick_ms: float = 125.0
     """How often streams are written to. Counters are exact for every step in between."""
     startup_seconds: float = 2.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from vllm_sim import text
 
 _UNSUPPORTED = "The min_p and logit_bias sampling parameters are not yet supported with speculative decoding."
 _COMPLETION_DEFAULT_TOKENS = 16
+_MOST_LOGPROBS = 20
 
 
 class RequestError(Exception):
@@ -26,7 +27,8 @@ class RequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One generation request, checked. `max_tokens` None: as long as the answer and the context allow."""
+    """One generation request, checked. `max_tokens` None: as long as the answer and the context allow.
+    `logprobs`: of how many choices for each token; told of completions that are not streamed only."""
 
     chat: bool
     model: str
@@ -36,6 +38,7 @@ class Asked:
     stream: bool
     include_usage: bool
     ignore_eos: bool
+    logprobs: int | None = None
 
 
 def read(body: Any, *, chat: bool, names: tuple[str, ...], max_model_len: int, speculating: bool) -> Asked:
@@ -69,6 +72,7 @@ def read(body: Any, *, chat: bool, names: tuple[str, ...], max_model_len: int, s
         stream=bool(body.get("stream")),
         include_usage=bool(isinstance(options, Mapping) and options.get("include_usage")),
         ignore_eos=bool(body.get("ignore_eos")),
+        logprobs=None if chat else _logprobs(body.get("logprobs")),
     )
 
 
@@ -90,11 +94,36 @@ def usage(asked: Asked, generated: int) -> dict[str, Any]:
     }
 
 
+def completion_logprobs(tokens: Sequence[str], start: int, count: int) -> dict[str, Any]:
+    """`choices[].logprobs` of a completion whose text begins at position `start`: vLLM tells the token that
+    was chosen and the `count` best, which it is one of."""
+    chosen, tops, offsets = [], [], [0]
+    for place, token in enumerate(tokens, start):
+        first, second = text.logprobs(place)
+        choices = {token: first, f"{token}s": second}
+        chosen.append(first)
+        tops.append(dict(list(choices.items())[: max(1, count)]))
+        offsets.append(offsets[-1] + len(token))
+    return {
+        "text_offset": offsets[:-1],
+        "token_logprobs": chosen,
+        "tokens": list(tokens),
+        "top_logprobs": tops,
+    }
+
+
 def response(
-    asked: Asked, *, ident: str, created: int, answer: str, generated: int, reason: str
+    asked: Asked,
+    *,
+    ident: str,
+    created: int,
+    answer: str,
+    generated: int,
+    reason: str,
+    logprobs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The body of an answer that is not streamed."""
-    common = {"index": 0, "logprobs": None, "finish_reason": reason, "stop_reason": None}
+    common = {"index": 0, "logprobs": logprobs, "finish_reason": reason, "stop_reason": None}
     if asked.chat:
         message: dict[str, Any] = {
             "role": "assistant",
@@ -166,6 +195,17 @@ def _limit(body: Mapping[str, Any], *, chat: bool) -> int | None:
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise RequestError(f"max_tokens must be at least 1, got {limit}.", param="max_tokens")
     return limit
+
+
+def _logprobs(count: Any) -> int | None:
+    if count is None:
+        return None
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _MOST_LOGPROBS:
+        raise RequestError(
+            f"Requested sample logprobs of {count}, which is greater than max allowed: {_MOST_LOGPROBS}",
+            param="logprobs",
+        )
+    return count
 
 
 def _chat_prompt(messages: Any) -> tuple[str, int]:

@@ -166,8 +166,8 @@ class Server:
         self.open_answers += 1
         try:
             if asked.stream:
-                return await _stream(request, asked, generation, ident)
-            return await _whole(asked, generation, ident)
+                return await self._stream(request, asked, generation, ident)
+            return await self._whole(asked, generation, ident)
         finally:
             self.open_answers -= 1
             self._loop.abort(generation)
@@ -184,54 +184,55 @@ class Server:
             prompt_tokens=asked.prompt_tokens, max_tokens=limit, output_tokens=output, ending=ending
         )
 
-
-async def _stream(
-    request: web.Request, asked: Asked, generation: Generation, ident: str
-) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
-    events = openai.EventWriter(asked, ident=ident, created=int(time.time()))
-    await response.prepare(request)
-    position, generated = text.start_of(asked.prompt), 0
-    pending = events.opening()
-    try:
-        async for tokens, reason in generation:
-            if reason == "error":
-                pending += openai.failed_stream(_FAILED)
-                break
-            words = text.words(position + generated, tokens)
-            generated += tokens
-            pending += events.chunk(words, reason)
-            if reason is not None:
-                pending += events.closing(generated)
+    async def _stream(
+        self, request: web.Request, asked: Asked, generation: Generation, ident: str
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
+        events = openai.EventWriter(asked, ident=ident, created=int(time.time()))
+        await response.prepare(request)
+        position, generated = text.start_of(asked.prompt), 0
+        pending = events.opening()
+        try:
+            async for tokens, reason in generation:
+                if reason == "error":
+                    pending += openai.failed_stream(_FAILED)
+                    break
+                words = text.words(position + generated, tokens, self._loop.knobs.corrupt_share)
+                generated += tokens
+                pending += events.chunk(words, reason)
+                if reason is not None:
+                    pending += events.closing(generated)
+                await response.write(pending)
+                pending = b""
             await response.write(pending)
-            pending = b""
-        await response.write(pending)
-        await response.write_eof()
-    except EngineDeadError:
-        await response.write(pending + openai.failed_stream(_DEAD))
-    except ConnectionResetError:
-        pass  # the client went away: the caller aborts the generation
-    return response
+            await response.write_eof()
+        except EngineDeadError:
+            await response.write(pending + openai.failed_stream(_DEAD))
+        except ConnectionResetError:
+            pass  # the client went away: the caller aborts the generation
+        return response
 
-
-async def _whole(asked: Asked, generation: Generation, ident: str) -> web.Response:
-    generated, finish_reason = 0, "abort"
-    async for tokens, reason in generation:
-        generated += tokens
-        finish_reason = reason or finish_reason
-    if finish_reason == "error":
-        return _internal_error(_FAILED)
-    answer = text.words(text.start_of(asked.prompt), generated)
-    return _json_response(
-        openai.response(
-            asked,
-            ident=ident,
-            created=int(time.time()),
-            answer=answer,
-            generated=generated,
-            reason=finish_reason,
+    async def _whole(self, asked: Asked, generation: Generation, ident: str) -> web.Response:
+        generated, finish_reason = 0, "abort"
+        async for tokens, reason in generation:
+            generated += tokens
+            finish_reason = reason or finish_reason
+        if finish_reason == "error":
+            return _internal_error(_FAILED)
+        start = text.start_of(asked.prompt)
+        said = text.tokens(start, generated, self._loop.knobs.corrupt_share)
+        count = asked.logprobs
+        return _json_response(
+            openai.response(
+                asked,
+                ident=ident,
+                created=int(time.time()),
+                answer="".join(said),
+                generated=generated,
+                reason=finish_reason,
+                logprobs=None if count is None else openai.completion_logprobs(said, start, count),
+            )
         )
-    )
 
 
 def _json_response(value: object, *, status: int = 200) -> web.Response:

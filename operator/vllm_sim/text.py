@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import zlib
 from itertools import accumulate
@@ -13,6 +14,7 @@ _WORDS = (  # noqa: SIM905 - words read better than a list
     "slowly often then"
 ).split()
 _LENGTH = 4096
+_CORRUPTED = " ???"
 
 
 def _corpus() -> list[str]:
@@ -30,8 +32,10 @@ def start_of(prompt: str) -> int:
     return zlib.crc32(prompt.encode()) % _LENGTH
 
 
-def words(start: int, count: int) -> str:
-    """`count` tokens from position `start` on; the text goes round."""
+def words(start: int, count: int, corrupt: float = 0.0) -> str:
+    """`count` tokens from position `start` on; the text goes round. `corrupt`: see `tokens`."""
+    if corrupt > 0:
+        return "".join(tokens(start, count, corrupt))
     parts = []
     while count > 0:
         first = start % _LENGTH
@@ -39,6 +43,26 @@ def words(start: int, count: int) -> str:
         parts.append(_TEXT[_OFFSETS[first] : _OFFSETS[last]])
         start, count = last, count - (last - first)
     return "".join(parts)
+
+
+def tokens(start: int, count: int, corrupt: float = 0.0) -> list[str]:
+    """The same, one by one. `corrupt`: the share of them that are not what the model says; which ones,
+    depends on the position alone."""
+    places = range(start, start + count)
+    if corrupt <= 0:
+        return [_TOKENS[place % _LENGTH] for place in places]
+    return [_CORRUPTED if _chance(place, "say") < corrupt else _TOKENS[place % _LENGTH] for place in places]
+
+
+def logprobs(place: int) -> tuple[float, float]:
+    """Of the first and the second choice for the token at a position, alike in all arms: mostly far apart."""
+    gap = 0.2 + 8 * _chance(place, "gap")
+    first = -math.log1p(math.exp(-gap))
+    return first, first - gap
+
+
+def _chance(place: int, what: str) -> float:
+    return zlib.crc32(f"{what} {place % _LENGTH}".encode()) / 2**32
 
 
 def answer_tokens(prompt: str, mean: float) -> int:

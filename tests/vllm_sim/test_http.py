@@ -62,6 +62,43 @@ async def test_baseline_and_drafter_say_the_same(simulate):
     assert answers[0][1]["choices"] == answers[1][1]["choices"]
 
 
+async def test_a_completion_tells_the_choices_for_each_token_as_vllm_does(simulate):
+    async with simulate() as sim:
+        _, answer = await sim.post("/v1/completions", {**TEXT, "logprobs": 2})
+        _, best = await sim.post("/v1/completions", {**TEXT, "logprobs": 0})
+        _, without = await sim.post("/v1/completions", TEXT)
+    assert without["choices"][0]["logprobs"] is None
+    told = answer["choices"][0]["logprobs"]
+    assert "".join(told["tokens"]) == answer["choices"][0]["text"]
+    assert {len(choices) for choices in told["top_logprobs"]} == {2}
+    assert {len(choices) for choices in best["choices"][0]["logprobs"]["top_logprobs"]} == {1}
+    for token, chosen, choices in zip(
+        told["tokens"], told["token_logprobs"], told["top_logprobs"], strict=True
+    ):
+        assert chosen == choices[token] == max(choices.values()) < 0
+    assert told["text_offset"][:2] == [0, len(told["tokens"][0])]
+
+
+@pytest.mark.parametrize("count", [-1, 21, True, "2"])
+async def test_too_many_choices_are_refused(simulate, count):
+    async with simulate() as sim:
+        status, _ = await sim.post("/v1/completions", {**TEXT, "logprobs": count})
+    assert status == 400
+
+
+@pytest.mark.parametrize("share", [0.2, 1.0])
+async def test_a_corrupting_drafter_says_something_else_alike_in_whole_and_stream(simulate, share):
+    async with simulate() as plain, simulate(*NGRAM, VLLM_SIM_CORRUPT_SHARE=str(share)) as wrong:
+        _, right = await plain.post("/v1/completions", {**TEXT, "logprobs": 2})
+        _, whole = await wrong.post("/v1/completions", {**TEXT, "logprobs": 2})
+        _, stream = await wrong.post("/v1/completions", {**TEXT, "stream": True})
+    pairs = zip(*(each["choices"][0]["logprobs"]["tokens"] for each in (right, whole)), strict=True)
+    different = sum(one != other for one, other in pairs)
+    assert different == 20 if share == 1 else 0 < different < 12
+    text = "".join(choice["text"] for event in events(stream) for choice in event["choices"])
+    assert text == whole["choices"][0]["text"]
+
+
 @pytest.mark.parametrize(
     ("body", "path", "finish_reason"),
     [

@@ -1,4 +1,4 @@
-"""How an answer to a fixed question stands in an engine's log: written by the startup probe, read by `judge`."""
+"""How an answer to a fixed question stands in a log: the startup probe writes it, `judge` reads it."""
 
 MARKER = "specdeploy-answer "
 # In bytes: what one write to a pipe keeps together. A longer line would be mixed with the engine's own.

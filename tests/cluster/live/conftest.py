@@ -50,8 +50,11 @@ OBJECTS: tuple[Object, ...] = (
     spec_deployment("story", LOSER, WINNER, replicas=4, promotion=IN_STEPS),
     spec_deployment("fades", FADING, replicas=3, baseline=KEPT),
     spec_deployment("checked", FADING, replicas=3, baseline=GIVEN_BACK),
-    spec_deployment("guarded", drafter("narrow", "slots=1"), drafter("picky")),
-    spec_deployment("stalls", drafter("hangs", "fail=hang&fail_after=5"), trial=LONG_WINDOWS),
+    spec_deployment(
+        "guarded", drafter("wrong", "corrupt_share=0.3"), drafter("narrow", "slots=1"), drafter("picky")
+    ),
+    # It hangs once it has been warmed up and serves.
+    spec_deployment("stalls", drafter("hangs", "fail=hang&fail_after=20"), trial=LONG_WINDOWS),
     spec_deployment("scaled", drafter("steady")),
     spec_deployment("edited", drafter("steady")),
     spec_deployment(

@@ -30,7 +30,7 @@ FADED = ("q1=0.2", "q=0.2")
 
 
 def drafter(name: str, knobs: str = "", **more: Any) -> Object:
-    """An eagle3 drafter whose simulated engine has these knobs, such as `fail=hang&fail_after=5`."""
+    """An eagle3 drafter whose simulated engine has these knobs, such as `fail=hang&fail_after=20`."""
     model = f"sim/{name}" + (f"?{knobs}" if knobs else "")
     return {"name": name, "method": "eagle3", "model": model, "numSpeculativeTokens": 3, **more}
 

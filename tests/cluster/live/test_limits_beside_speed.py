@@ -10,6 +10,7 @@ from tests.cluster.live.objects import stop_clients
 @pytest.mark.parametrize(
     ("drafter", "reason", "words"),
     [
+        ("wrong", "OutputAgreement", "fixed prompts otherwise than the baseline"),
         ("narrow", "LessCapacity", "the drafter leaves less room for requests"),
         ("picky", "ClientErrors", "vLLM refuses min_p and logit_bias under speculation"),
     ],
@@ -26,12 +27,24 @@ def test_a_drafter_that_breaks_a_limit_beside_speed_is_guarded(
     assert found["serving"]["name"] == "baseline"
 
 
+def test_a_drafter_that_answers_otherwise_is_off_traffic_before_it_is_measured(stage: Stage) -> None:
+    found = stage.journal.wait("guarded", lambda s: bool(verdict(s, "wrong")), seconds=300, what="a verdict")
+    ended = verdict(found, "wrong")
+    assert "???" in ended["message"], "an example of what it wrote"
+    assert (ended.get("windows", 0), ended.get("firstWindowTime")) == (0, None)
+    assert found["baseline"]["answers"]
+    trials = [s["trial"] for s in stage.journal.history("guarded") if s.get("trial")]
+    states = {trial["state"] for trial in trials if trial["drafter"] == "wrong"}
+    assert states
+    assert "Measuring" not in states
+
+
 def test_only_requests_that_speculation_refuses_have_failed(stage: Stage) -> None:
     stage.journal.wait(
         "guarded",
-        lambda s: len(s.get("verdicts") or []) == 2 and not trial_state(s),
+        lambda s: len(s.get("verdicts") or []) == 3 and not trial_state(s),
         seconds=300,
-        what="both drafters judged",
+        what="all drafters judged",
     )
     others, picky = (stop_clients(stage.kubectl, "guarded", pod=p) for p in ("", PICKY_CLIENTS))
     assert others["requests"] > 100
