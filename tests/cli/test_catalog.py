@@ -37,7 +37,7 @@ def test_a_model_is_found_by_its_name_by_a_part_of_it_or_by_a_drafter_of_it(name
     assert out.startswith("Qwen/Qwen3-8B  8.2B parameters, bf16, 40960 tokens of context, 144 KiB of cache")
     assert "DSpark  deepseek-ai/dspark_qwen3_8b_block7" in out
     assert "begin with 7; 3 to 7 make sense, block 7" in out
-    assert "GSM8K 1.63x (N=7)" in out
+    assert "GSM8K 1.63x (N=7, accepts 6.49)" in out
     assert "weights 3.7 GiB; cache unknown" in out
     assert max(len(line) for line in out.splitlines()) <= 100
 

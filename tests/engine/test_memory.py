@@ -206,6 +206,7 @@ def test_without_a_known_gpu_and_target_nothing_is_reckoned(found: Setting) -> N
         (Target("a/b", "f", "s"), {}, ("weights", "the size of a token in the cache")),
         (DENSE, args("--quantization", "fp8"), ("weights",)),
         (DENSE, args("--cpu-offload-gb", "32"), ("weights",)),
+        (DENSE, args("--decode-context-parallel-size", "1"), ("the size of a token in the cache",)),
         (DENSE, args("--data-parallel-size", "1"), ()),
     ],
 )

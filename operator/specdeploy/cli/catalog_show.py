@@ -91,6 +91,8 @@ def _rows(drafter: Checkpoint, target: Target) -> Iterator[tuple[str, str]]:
     yield "needs", _needs(drafter)
     if drafter.unsupported:
         yield "not on", ", ".join(drafter.unsupported)
+    if drafter.licence:
+        yield "licence", drafter.licence
     yield "source", drafter.source
     if drafter.notes:
         yield "note", drafter.notes
@@ -109,11 +111,16 @@ def _by_place(measured: Iterable[Measured]) -> dict[str, list[str]]:
     for each in measured:
         gpus = f"{each.gpus} {each.hardware}" if each.gpus else each.hardware
         where = "hardware not stated" if each.hardware == NOT_STATED else f"on {gpus}"
-        load = f" at {each.concurrency}" if each.concurrency else ""
-        workload = "" if each.workload == NOT_STATED else f"{each.workload} "
-        ratio = f"{workload}{each.ratio:.2f}x (N={each.tokens}{load})"
-        found.setdefault(f"{where} ({each.source})", []).append(ratio)
+        found.setdefault(f"{where} ({each.source})", []).append(_ratio(each))
     return found
+
+
+def _ratio(each: Measured) -> str:
+    """`GSM8K 2.70x (N=7, accepts 5.12)`."""
+    workload = "" if each.workload == NOT_STATED else f"{each.workload} "
+    load = f" at {each.concurrency}" if each.concurrency else ""
+    accepts = f", accepts {each.accepted_length:.2f}" if each.accepted_length else ""
+    return f"{workload}{each.ratio:.2f}x (N={each.tokens}{load}{accepts})"
 
 
 def _memory(drafter: Checkpoint, target: Target) -> str:

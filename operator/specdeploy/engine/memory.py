@@ -28,7 +28,8 @@ PARAMETER_BYTES: dict[str, float] = {
     "int4": 0.56,
 }
 
-_RESIZING = ("--quantization", "-q", "--cpu-offload-gb", "--offload-backend")
+_RESIZING = ("--quantization", "-q", "--cpu-offload-gb", "--offload-backend", "--hf-overrides")
+_SPREADING = ("--decode-context-parallel-size", "-dcp", "--prefill-context-parallel-size", "-pcp")
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,8 @@ def _draft_logits(candidate: Candidate, target: Target) -> Part:
 
 def _target_token_bytes(setting: Setting, target: Target) -> float | None:
     parallel = setting.parallel
+    if any(flag.name in _SPREADING for flag in setting.flags):
+        return None
     return target_token_bytes(
         target, tensor=parallel.tensor, pipeline=parallel.pipeline, element=_cache_bytes(setting)
     )
