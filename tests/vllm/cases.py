@@ -13,8 +13,9 @@ from specdeploy.api.spec import Drafter, Spec
 from specdeploy.engine.catalogue.load import targets
 
 VERSION = "0.32.0"
-# Not the stock image: that one lacks a package that a method needs, which is no matter of vLLM's parser.
-ENGINE = {"image": f"registry.example/team/vllm:v{VERSION}", "vllmVersion": VERSION}
+STOCK = f"vllm/vllm-openai-rocm:v{VERSION}"
+# For the one method that needs a package which the stock image lacks: that is no matter of vLLM's parser.
+WITH_PACKAGES = f"registry.example/team/vllm:v{VERSION}"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Case:
 
     def spec(self) -> Spec:
         """The spec with no drafter in it."""
-        engine = {**ENGINE, "args": list(self.arguments)}
+        suffix = self.drafter is not None and self.drafter["method"] == "suffix"
+        engine = {"image": WITH_PACKAGES if suffix else STOCK, "args": list(self.arguments)}
         return Spec.model_validate(
             {"model": self.model, "accelerator": {"count": self.gpus}, "engine": engine, "drafters": []}
         )
@@ -193,6 +195,8 @@ DRAFTS = (
 )
 # Methods whose layers can be in the target itself.
 BUILT_IN = ("mtp", "dspark")
+# A target with several such layers, and numbers of tokens.
+CHAINED = ("thinkingmachines/Inkling-NVFP4", (1, 8, 12, 16))
 
 
 def cases() -> tuple[Case, ...]:
@@ -248,6 +252,9 @@ def _targets() -> Iterator[Case]:
     for target in targets():
         for method in BUILT_IN:
             yield _case(f"{method}: of {target.model}", method, Pair(target.model))
+    model, numbers = CHAINED
+    for tokens in numbers:
+        yield _case(f"mtp: {tokens} tokens of {model}", "mtp", Pair(model), numSpeculativeTokens=tokens)
 
 
 def _case(
