@@ -2,8 +2,6 @@
 
 _SIZES = "it depends on the sizes in config.json, which `lint` does not read"
 _DRAFT = "it depends on the architecture of the checkpoint, which `lint` does not read"
-    "it depends on the architecture of the checkpoint, which `lint` does not read and the catalogue not list"
-)
 _LAYERS = "it depends on whether the target has such layers, and the catalogue does not list this target"
 
 # Configurations of `cases` that vLLM refuses and that have no error by the rules.
