@@ -113,8 +113,8 @@ BACKENDS: dict[str, Backend] = {
             kv=(*_FP8_BOTH, *_SCALED),
         ),
         Backend("TURBOQUANT", Kind.DENSE, chosen=True, kv=()),
+        Backend("ROCM_OCTAVE", Kind.DENSE, chosen=True, kv=None, span=since("0.33")),
         Backend("ULTRAQUANT", Kind.DENSE, chosen=True, kv=(), sinks=False),
-        Backend("ROCM_OCTAVE", Kind.DENSE, kv=None, span=since("0.33")),
         Backend("FLEX_ATTENTION", Kind.DENSE, non_causal=CDNA, uneven=ALWAYS, kv=None),
         Backend("ROCM_SEGMENTED_ATTN", Kind.DENSE, (), strict=True),
         Backend(
@@ -217,6 +217,7 @@ def _fits(backend: Backend, need: Need, version: Version | None) -> bool:
         and backend.span.holds(version)
         and need.architecture in backend.architectures
         and (backend.switch is None or backend.switch in need.switches)
+        and backend.kv is not None
         and takes_kv(backend, need.kv)
         and (not backend.heads or need.head is None or need.head in backend.heads)
         and (not need.non_causal or need.architecture in backend.non_causal)
