@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from specdeploy.api.rule import Finding
+from specdeploy.api.rule import Finding, Severity
 from specdeploy.api.spec import Spec
 from specdeploy.engine.catalogue import Checkpoint, Target, Tokens
 from specdeploy.engine.catalogue.evidence import best_measured, best_ratio, in_words
@@ -254,6 +254,19 @@ def one(
     named = {"model": checkpoint} if checkpoint else {}
     drafter = {"name": "d", "method": method, "numSpeculativeTokens": tokens, **named}
     return {"model": model, "accelerator": {"type": "MI300X"}, "drafters": [drafter], **more}
+
+
+@pytest.mark.parametrize(
+    ("target", "drafter"), DRAFTERS, ids=[f"{t.model}-{d.method}-{d.model}" for t, d in DRAFTERS]
+)
+def test_each_drafter_runs_as_the_catalogue_says(target: Target, drafter: Checkpoint) -> None:
+    body = one(target.model, drafter.method, drafter.model, drafter.tokens.suggested)
+    body["accelerator"] = {"type": "MI355X", "count": 16}
+    body["engine"] = {"hfTokenSecretRef": {"name": "hub", "key": "token"}}
+    body["drafters"][0] |= {"options": drafter.options, "attentionBackend": drafter.backends.get("gfx950")}
+    found = findings(body)
+    assert [str(each) for each in found if each.severity is Severity.ERROR] == []
+    assert not {each.code for each in found} & {"SD801", "SD802", "SD803", "SD804", "SD805", "SD806"}
 
 
 Z = "z-lab/Qwen3-8B-DFlash-b16"

@@ -37,19 +37,27 @@ WEIGHTS_TOO_LARGE = Rule(
 
 
 def _check_weights(setting: Setting) -> Iterator[Finding]:
-    device, target = device_gib(setting), setting.target
-    if device is None or target is None or resized(setting):
+    excess, accelerator = _excess(setting), setting.spec.accelerator
+    if excess is None:
         return
-    weights, accelerator = weights_gib(target), setting.spec.accelerator
-    total = device * accelerator.count
-    if weights.gib is None or weights.gib <= total:
-        return
+    words, gib, device = excess
     reason = (
-        f"{weights.words} are {weights.gib:.0f} GiB; the {accelerator.count} {accelerator.type} of a pod "
-        f"have {accelerator.count} x {device:g} = {total:g} GiB"
+        f"{words} are {gib:.0f} GiB; the {accelerator.count} {accelerator.type} of a pod "
+        f"have {accelerator.count} x {device:g} = {accelerator.count * device:g} GiB"
     )
     fix = "raise it, or serve a smaller or quantised model"
     yield WEIGHTS_TOO_LARGE.at("spec.accelerator.count", reason, fix)
+
+
+def _excess(setting: Setting) -> tuple[str, float, float] | None:
+    """Weights that are more than all GPUs of a pod hold: how reckoned, GiB, and GiB of one GPU."""
+    device, target = device_gib(setting), setting.target
+    if device is None or target is None or resized(setting):
+        return None
+    weights = weights_gib(target)
+    if weights.gib is None or weights.gib <= device * setting.spec.accelerator.count:
+        return None
+    return weights.words, weights.gib, device
 
 
 CACHE_TOO_SMALL = Rule(
@@ -71,6 +79,8 @@ CACHE_TOO_SMALL = Rule(
 
 
 def _check_baseline_cache(setting: Setting) -> Iterator[Finding]:
+    if _excess(setting):
+        return  # told already
     memory = baseline_memory(setting)
     if memory is not None and _too_small(setting, memory):
         yield CACHE_TOO_SMALL.at("spec.accelerator", _what_is_left(setting, memory), _MORE_ROOM)
