@@ -11,17 +11,19 @@ from specdeploy.engine.catalogue import Checkpoint, Target, Tokens
 from specdeploy.engine.catalogue.load import targets
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.memory import (
-    GIB,
     baseline_memory,
     cache_lost,
     drafter_memory,
+    requests_at_once,
+)
+from specdeploy.engine.setting import Candidate, Setting, candidates_of, setting_of
+from specdeploy.engine.sizes import (
+    GIB,
     drafter_token_bytes,
     drafter_weights_gib,
-    requests_at_once,
     target_token_bytes,
     weights_gib,
 )
-from specdeploy.engine.setting import Candidate, Setting, candidates_of, setting_of
 
 DENSE = Target(
     "a/dense", "f", "s", attention="gqa", precision="bf16", parameters=8, layers=32, kv_heads=8, head_dim=128,

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from specdeploy.engine.catalogue.entries import Checkpoint, Measured, Target
 from specdeploy.engine.catalogue.evidence import NOT_STATED, best_measured, best_ratio, called
-from specdeploy.engine.memory import drafter_token_bytes, drafter_weights_gib, target_token_bytes
+from specdeploy.engine.sizes import drafter_token_bytes, drafter_weights_gib, target_token_bytes
 
 _MIB = 2**20
 

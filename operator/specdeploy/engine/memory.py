@@ -10,35 +10,14 @@ from .accelerators import memory_gib_of
 from .catalogue.entries import Checkpoint, Target
 from .defaults import default
 from .setting import Candidate, Setting
+from .sizes import GIB, Part, drafter_token_bytes, drafter_weights_gib, target_token_bytes, weights_gib
 
-GIB = 2**30
 # Kernels' work space, the largest batch's activations and captured graphs. A round figure; what an engine
 # reports at its start replaces it.
 WORKSPACE_GIB = 6.0
 
-# Bytes a parameter takes; 4-bit formats with the scales of their groups.
-PARAMETER_BYTES: dict[str, float] = {
-    "bf16": 2,
-    "fp16": 2,
-    "fp8": 1,
-    "int8": 1,
-    "mxfp8": 1.03,
-    "mxfp4": 0.53,
-    "nvfp4": 0.56,
-    "int4": 0.56,
-}
-
 _RESIZING = ("--quantization", "-q", "--cpu-offload-gb", "--offload-backend", "--hf-overrides")
 _SPREADING = ("--decode-context-parallel-size", "-dcp", "--prefill-context-parallel-size", "-pcp")
-
-
-@dataclass(frozen=True)
-class Part:
-    """Something that takes memory of each GPU: how much, in GiB (None: unknown), and how that is reckoned."""
-
-    name: str
-    gib: float | None
-    words: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +40,11 @@ class Memory:
     token_bytes: float | None
     state_block_bytes: float | None
     assumed: tuple[str, ...]
+
+    @property
+    def assumptions(self) -> str:
+        """All of them in one phrase."""
+        return f"assumes {', '.join(self.assumed)}"
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -87,45 +71,6 @@ class Memory:
         if self.cache_gib is None or not self.state_block_bytes:
             return None
         return max(0, int(self.cache_gib * GIB / self.state_block_bytes))
-
-
-def weights_gib(target: Target) -> Part:
-    """The target's weights, whole."""
-    if target.weights_gib is not None:
-        return Part("weights", target.weights_gib, f"{target.weights_gib:g} GiB of weights as published")
-    bytes_each = PARAMETER_BYTES.get(target.precision or "")
-    if target.parameters is None or bytes_each is None:
-        return Part("weights", None, "size of the target's weights unknown")
-    size = target.parameters * 1e9 * bytes_each / GIB
-    return Part("weights", size, f"{target.parameters:g}B parameters in {target.precision}")
-
-
-def target_token_bytes(
-    target: Target, *, tensor: int = 1, pipeline: int = 1, element: int = 2
-) -> float | None:
-    """Bytes of cache of one token on one GPU; `element`: bytes of one number. None: unknown."""
-    if target.layers is None or target.kv_heads is None or target.head_dim is None:
-        return None
-    layers, each = target.layers / pipeline, target.head_dim * element
-    if target.attention == "mla":  # one latent for keys and values, whole on every GPU
-        return layers * each
-    return 2 * layers * _heads_here(target.kv_heads, tensor) * each
-
-
-def drafter_token_bytes(
-    checkpoint: Checkpoint, target: Target, *, tensor: int = 1, element: int = 2
-) -> float | None:
-    """The same of a drafter's own cache; 0 where it reads the target's."""
-    layers = checkpoint.layers
-    if layers == 0:
-        return 0.0
-    if checkpoint.model is None and layers is not None:  # of the same kind as the target's
-        whole = target_token_bytes(target, tensor=tensor, element=element)
-        return None if whole is None or not target.layers else whole / target.layers * layers
-    heads, size = checkpoint.kv_heads, checkpoint.head_dim or _like_target(target)
-    if layers is None or heads is None or size is None:
-        return None
-    return 2 * layers * _heads_here(heads, tensor) * size * element
 
 
 def device_gib(setting: Setting) -> float | None:
@@ -220,12 +165,6 @@ def resized(setting: Setting) -> bool:
     return any(flag.name in _RESIZING for flag in setting.flags)
 
 
-def drafter_weights_gib(checkpoint: Checkpoint) -> float | None:
-    """A checkpoint's weights, whole; None: unknown."""
-    size = checkpoint.parameters
-    return None if size is None else size * 1e9 * PARAMETER_BYTES["bf16"] / GIB
-
-
 def _drafter_parts(candidate: Candidate, checkpoint: Checkpoint, target: Target) -> list[Part]:
     parts = []
     if checkpoint.model is not None:
@@ -266,11 +205,6 @@ def _drafter_token_bytes(candidate: Candidate, checkpoint: Checkpoint, target: T
     return drafter_token_bytes(checkpoint, target, tensor=ranks, element=_cache_bytes(setting))
 
 
-def _like_target(target: Target) -> int | None:
-    """A drafter whose size of head is not published is taken to have the target's."""
-    return target.head_dim if target.attention == "gqa" else None
-
-
 def _state_block_bytes(setting: Setting, target: Target) -> float | None:
     """A block of a hybrid target is one layer's state, times the layers that have a cache."""
     if target.state_mib is None or not target.state_layers or target.layers is None:
@@ -281,11 +215,6 @@ def _state_block_bytes(setting: Setting, target: Target) -> float | None:
 def _draft_ranks(candidate: Candidate) -> int:
     size = candidate.options.get("draft_tensor_parallel_size")
     return size if isinstance(size, int) and size > 0 else candidate.setting.parallel.tensor
-
-
-def _heads_here(heads: int, ranks: int) -> float:
-    """Heads on each GPU: with more GPUs than heads each still has one."""
-    return max(1.0, heads / ranks)
 
 
 def _gpus(count: int) -> str:

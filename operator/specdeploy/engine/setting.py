@@ -81,6 +81,18 @@ class Candidate:
         return f"spec.drafters[{self.index}]"
 
     @property
+    def homes(self) -> tuple[tuple[Target, Checkpoint], ...]:
+        """Every entry of its checkpoint in the catalogue, with the target that it is for."""
+        name = self.drafter.model
+        entries = ((target, each) for target in self.setting.catalogue for each in target.drafters)
+        return tuple((target, each) for target, each in entries if name is not None and each.model == name)
+
+    @property
+    def known(self) -> Checkpoint | None:
+        """What is known of it: as a drafter of this target, else of one that it was trained for."""
+        return self.checkpoint or next((each for _, each in self.homes), None)
+
+    @property
     def options(self) -> dict[str, object]:
         """Further keys of its speculative config, by the names that vLLM reads: `a-b` means `a_b`."""
         return {key.replace("-", "_"): value for key, value in (self.drafter.options or {}).items()}

@@ -12,6 +12,7 @@ from specdeploy.api.rule import Finding, Rule
 from specdeploy.engine.setting import Candidate, Setting
 
 from . import (
+    advice,
     arguments,
     catalogue,
     checkpoints,
@@ -20,6 +21,7 @@ from . import (
     environment,
     flags,
     hardware,
+    hybrid,
     memory,
     methods,
     options,
@@ -56,7 +58,9 @@ _MODULES = (
     runners,
     hardware,
     memory,
+    hybrid,
     catalogue,
+    advice,
 )
 
 RULES: tuple[Rule, ...] = tuple(rule for module in _MODULES for rule in module.RULES)

@@ -12,12 +12,10 @@ from specdeploy.engine.memory import (
     cache_lost,
     device_gib,
     drafter_memory,
-    max_num_seqs,
-    requests_at_once,
     resized,
-    weights_gib,
 )
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.sizes import weights_gib
 
 # Shares of the cache that a drafter may take unmentioned, and the size of draft logits that is worth a word.
 _NOTABLE_SHARE = 0.1
@@ -110,11 +108,7 @@ def _what_is_left(setting: Setting, memory: Memory) -> str:
     holds = "" if memory.cache_tokens is None else f", {memory.cache_tokens} tokens"
     asked = "" if longest is None else f"; one request may have {longest}"
     gib = f"about {max(0.0, left):.0f} GiB of each GPU"
-    return f"{gib} are left for the cache{holds}{asked} ({_assumed(memory)})"
-
-
-def _assumed(memory: Memory) -> str:
-    return "assumes " + ", ".join(memory.assumed)
+    return f"{gib} are left for the cache{holds}{asked} ({memory.assumptions})"
 
 
 def _longest(setting: Setting) -> int | None:
@@ -125,76 +119,6 @@ def _longest(setting: Setting) -> int | None:
     text = flag.value or ""
     number, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
     return int(number) * unit if number.isdecimal() else None
-
-
-STATES_DO_NOT_FIT = Rule(
-    "SD703",
-    "states-do-not-fit",
-    Severity.WARNING,
-    "A hybrid target has fewer state blocks than requests at once",
-    why=(
-        "Layers without a cache keep a state for each request. vLLM refuses to start when --max-num-seqs "
-        "(default 1024) is above the number of blocks. This is an estimate."
-    ),
-    source="vLLM 0.32, resolve_cudagraph_mode_and_sizes in config/compilation.py; vllm-project/vllm 34094.",
-    refused=(
-        "{model: Qwen/Qwen3.5-122B-A10B, accelerator: {type: MI325X, count: 1}, drafters: [], "
-        'engine: {args: ["--max-model-len", "32768", "--max-num-seqs", "2048", '
-        '"--gpu-memory-utilization", "0.94"]}}'
-    ),
-    passed=(
-        "{model: Qwen/Qwen3.5-122B-A10B, accelerator: {type: MI325X, count: 2}, drafters: [], "
-        'engine: {args: ["--max-num-seqs", "64"]}}'
-    ),
-)
-
-
-def _check_states(setting: Setting) -> Iterator[Finding]:
-    memory, asked = baseline_memory(setting), max_num_seqs(setting)
-    blocks = memory.state_blocks if memory else None
-    if memory is None or blocks is None or asked <= blocks:
-        return
-    reason = f"{asked} requests at once, about {blocks} state blocks ({_assumed(memory)})"
-    yield STATES_DO_NOT_FIT.at(
-        "spec.engine.args", reason, f"set --max-num-seqs to {_round_down(blocks)} or less"
-    )
-
-
-def _round_down(blocks: int) -> int:
-    return max(1, blocks // 64 * 64 or blocks)
-
-
-HYBRID_DEFAULT = Rule(
-    "SD704",
-    "hybrid-default-requests",
-    Severity.ADVICE,
-    "A hybrid target with the default number of requests at once may be refused at start",
-    why=(
-        "vLLM's default of 1024 requests at once has been above the number of state blocks of hybrid targets "
-        "on GPUs of 192 GB, and the start was refused; 64 started."
-    ),
-    source="vllm-project/recipes and vllm-project/vllm 34094; the size of this target's states is not known.",
-    refused=(
-        "{model: nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16, drafters: [], "
-        "accelerator: {type: MI300X, count: 4}}"
-    ),
-    passed=(
-        "{model: nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16, drafters: [], "
-        'accelerator: {type: MI300X, count: 4}, engine: {args: ["--max-num-seqs", "64"]}}'
-    ),
-)
-
-
-def _check_hybrid_default(setting: Setting) -> Iterator[Finding]:
-    target, device = setting.target, device_gib(setting)
-    if target is None or target.attention != "hybrid" or target.state_mib is not None:
-        return
-    if setting.flag("--max-num-seqs") or device is None or device > 192:
-        return
-    reason = (
-        "the default of 1024 requests at once can be above the number of state blocks of this hybrid target"
-    )
-    yield HYBRID_DEFAULT.at("spec.engine.args", reason, "set --max-num-seqs (64 is known to start)")
 
 
 DRAFTER_TAKES_CACHE = Rule(
@@ -236,37 +160,6 @@ def _tokens_lost(candidate: Candidate) -> str:
     return f", {after.cache_tokens} tokens instead of {before.cache_tokens}"
 
 
-SPECULATIVE_STATES = Rule(
-    "SD707",
-    "speculative-states",
-    Severity.ADVICE,
-    "On a hybrid target each drafted token keeps one more state for every request",
-    why=(
-        "States of drafted tokens come from the same memory as the cache. Fewer requests run at once than "
-        "on the baseline, and the rest queues."
-    ),
-    source="vLLM 0.32, MambaSpec.num_speculative_blocks in kv_cache_interface.py; vllm-project/vllm 57261.",
-    refused=(
-        "{model: Qwen/Qwen3.5-27B, accelerator: {type: MI300X, count: 2}, "
-        "drafters: [{name: d, method: mtp, numSpeculativeTokens: 5}]}"
-    ),
-    passed=(
-        "{model: Qwen/Qwen3.5-27B, accelerator: {type: MI300X, count: 2}, "
-        'engine: {args: ["--max-num-seqs", "256"]}, '
-        "drafters: [{name: d, method: mtp, numSpeculativeTokens: 5}]}"
-    ),
-)
-
-
-def _check_speculative_states(candidate: Candidate) -> Iterator[Finding]:
-    fit, asked = requests_at_once(candidate), max_num_seqs(candidate.setting)
-    if fit is None or fit[0] >= min(asked, fit[1]):
-        return
-    reason = f"states of about {fit[0]} requests at once fit with it, {min(asked, fit[1])} without"
-    fix = f"set --max-num-seqs to at most {_round_down(fit[0])}, if that many are enough, or fewer tokens"
-    yield SPECULATIVE_STATES.at(f"{candidate.path}.numSpeculativeTokens", reason, fix)
-
-
 DRAFT_LOGITS = Rule(
     "SD706",
     "draft-logits",
@@ -301,21 +194,15 @@ def _check_logits(candidate: Candidate) -> Iterator[Finding]:
 RULES: tuple[Rule, ...] = (
     WEIGHTS_TOO_LARGE,
     CACHE_TOO_SMALL,
-    STATES_DO_NOT_FIT,
-    HYBRID_DEFAULT,
     DRAFTER_TAKES_CACHE,
-    SPECULATIVE_STATES,
     DRAFT_LOGITS,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_weights,
     _check_baseline_cache,
-    _check_states,
-    _check_hybrid_default,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_drafter_cache,
     _check_share,
-    _check_speculative_states,
     _check_logits,
 )
