@@ -134,7 +134,7 @@ def test_the_fixed_questions_are_asked_greedily_and_the_answers_stand_in_the_log
     assert probe(server.server_port, tmp_path / "mark", log) == (0, "")
     asked = [body for body, _ in server.asked[1:]]
     assert [body["prompt"] for body in asked] == list(QUESTIONS.values())
-    assert {(body["temperature"], body["logprobs"]) for body in asked} == {(0, 2)}
+    assert {(body["temperature"], body["logprobs"], body["ignore_eos"]) for body in asked} == {(0, 2, True)}
     written = log.read_text()
     assert len(written.splitlines()) == len(QUESTIONS)
     assert len(written) < 8192

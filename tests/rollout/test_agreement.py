@@ -106,6 +106,16 @@ def test_another_engine_forgets_the_old_ones_answers() -> None:
     assert stored(world) == corrupted("long")
 
 
+def test_what_an_edited_deployment_answers_is_not_the_baselines() -> None:
+    world = fresh(paused=True)
+    world.engines["baseline"] = Engine(answers=None)
+    world.run(60)
+    world.engines["baseline"].answers = TWO
+    world.edit_deployment("baseline")
+    world.run(30)
+    assert stored(world) == {}
+
+
 def test_answers_to_other_questions_are_replaced() -> None:
     world = served()
     world.status["baseline"]["answers"] = pack(TWO, "older")

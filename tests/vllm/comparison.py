@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from specdeploy.judge.answers import Answers
+from tests.vllm.answers import ask
 from tests.vllm.load import Moved, drive
 from tests.vllm.server import Server
 
@@ -20,8 +22,10 @@ GOOD_ERROR = (
 
 @dataclass(frozen=True)
 class Measured:
-    """One engine after its load: its last metrics page, and what its counters moved by in each round."""
+    """One engine: what it answered before its load, its last metrics page, and what its counters moved by in
+    each round."""
 
+    answers: Answers
     page: str
     rounds: tuple[Moved, ...]
 
@@ -40,14 +44,15 @@ def compare(baseline: Server, drafter: Server) -> Comparison:
     servers = [baseline, drafter]
     for server in servers:
         server.wait_ready()
+    asked = [ask(server) for server in servers]
     drive(servers, seconds=WARM_SECONDS)
     rounds = [drive(servers, seconds=ROUND_SECONDS) for _ in range(MIN_ROUNDS)]
     while standard_error(log_ratios(rounds)) > GOOD_ERROR and len(rounds) < MAX_ROUNDS:
         rounds.append(drive(servers, seconds=ROUND_SECONDS))
     of_baseline, of_drafter = zip(*rounds, strict=True)
     return Comparison(
-        baseline=Measured(baseline.metrics_page(), of_baseline),
-        drafter=Measured(drafter.metrics_page(), of_drafter),
+        baseline=Measured(asked[0], baseline.metrics_page(), of_baseline),
+        drafter=Measured(asked[1], drafter.metrics_page(), of_drafter),
         speed_ratio=math.exp(statistics.fmean(log_ratios(rounds))),
     )
 

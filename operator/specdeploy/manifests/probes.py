@@ -41,7 +41,7 @@ def gap(choices):
     return round(first - second, 1)
 
 def answer(question, prompt):
-    body = complete(prompt, max_tokens=asked["tokens"], logprobs=2)
+    body = complete(prompt, max_tokens=asked["tokens"], ignore_eos=True, logprobs=2)
     found = json.loads(body)["choices"][0]["logprobs"]
     tokens = [token[:asked["piece"]] for token in found["tokens"]]
     gaps = [gap(choices) if len(choices) > 1 else 0 for choices in found["top_logprobs"]]

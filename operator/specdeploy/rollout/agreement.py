@@ -79,7 +79,10 @@ def _compared(scene: Scene, status: Status, trial: TrialStatus) -> tuple[Agreeme
 
 
 def _heard(scene: Scene, template: str) -> list[Answers]:
-    answers = scene.seen.answers
+    """What the pods of a template answered; those of an edited Deployment may be anything."""
+    existing, answers = scene.deployment(template), scene.seen.answers
+    if existing is None or existing.edited:
+        return []
     return [answers[p.uid] for p in scene.pods(template) if answers.get(p.uid)]
 
 
