@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specdeploy.engine import parser, tables_flags, tables_variables
+from specdeploy.engine import parser, tables_flags, tables_values, tables_variables
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.rules import flags, variables
 from specdeploy.engine.setting import setting_of
@@ -46,9 +46,15 @@ def test_each_boundary_lies_among_the_known_releases_and_holds_on_its_right_side
 
 
 def test_the_tables_of_what_flags_take_name_flags() -> None:
-    takes = (tables_flags.SWITCHES, tables_flags.LISTS, tables_flags.OPTIONAL, tables_flags.WHOLE)
-    for names in (*takes, tables_flags.PLAIN, tables_flags.DECIMAL, tables_flags.SUFFIXED):
-        assert names <= set(tables_flags.SPANS)
+    kinds = [value for name, value in vars(tables_values).items() if name.isupper() and name != "ALWAYS"]
+    for names in (
+        tables_flags.SWITCHES,
+        tables_flags.LISTS,
+        tables_flags.OPTIONAL,
+        tables_flags.PLAIN,
+        *kinds,
+    ):
+        assert set(names) <= set(tables_flags.SPANS)
     assert tables_flags.PLAIN <= tables_flags.SWITCHES
     assert not tables_flags.SWITCHES & tables_flags.LISTS
     assert set(tables_flags.DEPRECATED) <= set(tables_flags.SPANS) & set(tables_flags.INSTEAD)
@@ -88,6 +94,7 @@ def test_a_word_means_the_flags_of_the_release_that_it_begins(
         (["--max-num-seqs", "64", "65"], [2]),
         (["--max-model-len", "-1"], []),
         (["--enforce-eager", "true"], [1]),
+        (["--enforce-eager=true"], [0]),
         (["--no-enforce-eager", "--dtype", "auto"], []),
         (["--lora-modules", "a=/a", "b=/b", "--enable-lora"], []),
         (["--kv-transfer-config.kv_role", "kv_both", "x"], [2]),
@@ -147,6 +154,15 @@ def image(version: str) -> str:
         ("0.33.0", ["--compilation-config", '{"max_cudagraph_capture_size": 1k}'], []),
         ("0.33.0", ["--compilation-config.level", "none"], []),
         ("0.33.0", ["--kv-transfer-config", "None"], []),
+        ("0.33.0", ["--kv-transfer-config", "[]"], [("flag-with-a-wrong-value", "args[0]")]),
+        ("0.33.0", ["--limit-mm-per-prompt", "image=2"], [("flag-with-a-wrong-value", "args[0]")]),
+        ("0.33.0", ["--limit-mm-per-prompt", '{"image": 2}'], []),
+        ("0.33.0", ["--gpu-memory-utilization", "0.9"], []),
+        ("0.33.0", ["--gpu-memory-utilization", "90%"], [("flag-with-a-wrong-value", "args[0]")]),
+        ("0.33.0", ["--max-cpu-loras", "None"], []),
+        ("0.33.0", ["--max-cpu-loras", "few"], [("flag-with-a-wrong-value", "args[0]")]),
+        ("0.33.0", ["--kv-offloading-size", "8.5"], []),
+        ("0.33.0", ["--kv-offloading-size", "8G"], [("flag-with-a-wrong-value", "args[0]")]),
         ("0.33.0", ["--max-num-seqs", "--dtype", "auto"], [("flag-without-a-value", "args[0]")]),
         ("0.33.0", ["--disable-cascade-attn"], [("flag-deprecated", "args[0]")]),
         ("0.31.0", ["--disable-cascade-attn"], []),

@@ -46,12 +46,15 @@ def matches(name: str, version: Version | None) -> tuple[str, ...]:
 
 
 def stray_words(words: Sequence[str], version: Version | None) -> Iterator[int]:
-    """Positions of words that belong to no flag: the parser refuses them."""
+    """Positions of words that the parser refuses: those that no flag takes, and switches written `--x=y`."""
     flags = {flag.index: flag for flag in read_flags(words)}
     left = 0
     for index, word in enumerate(words):
         if index in flags:
-            left = 0 if "=" in word else _most(flags[index], version)
+            takes = _takes_of(flags[index], version)
+            left = 0 if "=" in word else takes.value[1]
+            if "=" in word and takes is Takes.NONE:
+                yield index
         elif left > 0:
             left -= 1
         else:
@@ -83,8 +86,3 @@ def _takes_of(flag: Flag, version: Version | None) -> Takes:
         return Takes.ONE
     found = matches(flag.name, version)
     return options(version)[found[0]] if len(found) == 1 else Takes.ANY
-
-
-def _most(flag: Flag, version: Version | None) -> int:
-    most: int = _takes_of(flag, version).value[1]
-    return most

@@ -5,7 +5,7 @@ looks words up here. For a new release: what it brought and what it lost is a li
 `_GONE`, a flag that takes no value is a word in `SWITCHES`, one that takes several in `LISTS`.
 """
 
-from .versions import ALWAYS, Span, between, since, timeline, words
+from .versions import Span, since, timeline, words
 
 # Those of the oldest release that can be used.
 _OLDEST = """
@@ -231,60 +231,3 @@ LISTS = words(
 
 # Those that take a value or none.
 OPTIONAL = frozenset({"--hf-token"})
-
-# Those whose value vLLM reads as a whole number, as a number, and as a whole number with a suffix (16k).
-WHOLE = words(
-    """
-        --api-server-count --block-size --cp-kv-cache-interleave-size --data-parallel-rank
-        --data-parallel-rpc-port --data-parallel-size --data-parallel-size-local --data-parallel-start-rank
-        --dbo-decode-token-threshold --dbo-prefill-token-threshold --dcp-kv-cache-interleave-size
-        --decode-context-parallel-size --elastic-ep-max-dp-size --long-prefill-token-threshold
-        --max-cudagraph-capture-size --max-logprobs --max-loras --max-num-seqs --nnodes --node-rank
-        --offload-group-size --offload-num-in-group --offload-prefetch-step --pipeline-parallel-size
-        --prefill-context-parallel-size --prefill-schedule-interval --renderer-num-workers --seed
-        --stream-interval --tensor-parallel-size --ubatch-size
-    """
-)
-
-DECIMAL = words(
-    """
-        --cpu-offload-gb --device-memory-utilization --gpu-memory-utilization --kv-cache-metrics-sample
-        --mm-ipc-gpu-memory-gb --mm-processor-cache-gb --watermark
-    """
-)
-
-SUFFIXED = words(
-    """
-        --kv-cache-memory-bytes --max-model-len --max-num-batched-tokens --max-num-queued-tokens
-        --max-num-scheduled-tokens
-    """
-)
-
-# Those whose value vLLM reads as JSON; "" and None are none at all.
-JSON = words(
-    """
-        --attention-config --compilation-config --default-chat-template-kwargs --ec-transfer-config
-        --eplb-config --kernel-config --kv-events-config --kv-transfer-config --override-generation-config
-        --pooler-config --profiler-config --structured-outputs-config
-    """
-)
-
-# Those with a choice of values, and the releases in which no other is accepted. All that any of them has.
-CHOICES: dict[str, tuple[frozenset[str], Span]] = {
-    "--convert": (words("auto none embed classify reward"), ALWAYS),
-    "--dtype": (words("auto half float16 bfloat16 float float32"), ALWAYS),
-    "--kv-cache-dtype": (
-        words(
-            """
-            auto float16 bfloat16 fp8 fp8_e4m3 fp8_e5m2 fp8_inc fp8_ds_mla fp8_per_token_head
-            int4_per_token_head int8_per_token_head nvfp4 nvfp4_4over6 nvfp4_ds_mla turboquant_3bit_nc
-            turboquant_4bit_nc turboquant_k3v4_nc turboquant_k8v4 ultraquant_4bit
-            """
-        ),
-        between(None, "0.33"),
-    ),
-    "--logprobs-mode": (words("raw_logits raw_logprobs processed_logits processed_logprobs"), ALWAYS),
-    "--performance-mode": (words("balanced interactivity throughput"), ALWAYS),
-    "--runner": (words("auto generate pooling draft"), ALWAYS),
-    "--scheduling-policy": (words("fcfs priority"), ALWAYS),
-}

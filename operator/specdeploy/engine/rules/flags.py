@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import parser
 from specdeploy.engine import tables_flags as table
+from specdeploy.engine import tables_values as values
 from specdeploy.engine.arguments import OWNED, PARALLEL
-from specdeploy.engine.flags import Flag
+from specdeploy.engine.flags import Flag, is_flag
 from specdeploy.engine.image import parse_image
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import ALWAYS, NEWEST, beyond_tables
@@ -118,6 +119,48 @@ _SUFFIXED = re.compile(r"\s*([-+]?\d+(_\d+)*|\d+(\.\d+)?[kKmMgGtT]|auto)\s*")
 _NUMBER_IN_JSON = re.compile(r"(?<=[:\s,\[])(\d+(?:\.\d+)?)[kKmMgGtT](?=\s*[,}\]])")
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_whole(text: str) -> bool:
+    return _WHOLE.fullmatch(text) is not None
+
+
+def _is_suffixed(text: str) -> bool:
+    return _SUFFIXED.fullmatch(text) is not None or text in _NONE
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(_NUMBER_IN_JSON.sub(r"\1", text))
+    except (ValueError, RecursionError):
+        return text in _NONE
+    return True
+
+
+def _is_object(text: str) -> bool:
+    return text in _NONE or (text.lstrip().startswith("{") and _is_json(text))
+
+
+# How no value at all is written where that is one.
+_NONE = ("", "None")
+# For each kind of value: the flags that take it, whether a text is one, and what it is called.
+_KINDS: tuple[tuple[frozenset[str], Callable[[str], bool], str], ...] = (
+    (values.WHOLE, _is_whole, "a whole number"),
+    (values.WHOLE_OR_NONE, lambda text: text in _NONE or _is_whole(text), "a whole number"),
+    (values.SUFFIXED, _is_suffixed, "a whole number, such as 16384 or 16k"),
+    (values.NUMBER, _is_number, "a number"),
+    (values.NUMBER_OR_NONE, lambda text: text in _NONE or _is_number(text), "a number"),
+    (values.JSON, _is_json, "JSON"),
+    (values.OBJECT, _is_object, "an object in JSON"),
+)
+
+
 def _check_names(setting: Setting) -> Iterator[Finding]:
     for flag in _of_the_user(setting):
         found = parser.matches(flag.name, setting.version)
@@ -153,8 +196,9 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
     words = setting.spec.engine.args or []
     version = setting.version
     for index in parser.stray_words(words, version):
-        fix = "remove it; a switch takes no value, --no-... turns it off"
-        yield _rule(setting, STRAY).at(_path(index), f"no flag takes {words[index]!r:.60}", fix)
+        reason = "a switch takes no value" if is_flag(words[index]) else f"no flag takes {words[index]!r:.60}"
+        fix = "remove it; a switch is on by its name, off by its --no- form"
+        yield _rule(setting, STRAY).at(_path(index), reason, fix)
     for flag in _of_the_user(setting):
         if any(flag.means(option) for option in PARALLEL):
             continue
@@ -169,27 +213,16 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
 def _wanted(flag: Flag, setting: Setting) -> str | None:
     """What its value should be, if it is something else."""
     found = parser.matches(flag.name, setting.version)
-    name, value = found[0] if len(found) == 1 else "", flag.value or ""
-    if flag.key:
+    if flag.key or len(found) != 1:
         return None
-    if name in table.WHOLE and not _WHOLE.fullmatch(value):
-        return "a whole number"
-    if name in table.SUFFIXED and not _SUFFIXED.fullmatch(value):
-        return "a whole number, such as 16384 or 16k"
-    if name in table.JSON and value not in ("", "None") and not _is_json(value):
-        return "JSON"
-    choices, span = table.CHOICES.get(name, (frozenset[str](), ALWAYS))
-    if choices and value not in choices and span.holds(setting.version):
+    name, value = found[0], flag.value or ""
+    for names, fits, wanted in _KINDS:
+        if name in names and not fits(value):
+            return wanted
+    choices, closed = values.CHOICES.get(name, (frozenset[str](), ALWAYS))
+    if choices and value not in choices and closed.holds(setting.version):
         return " or ".join(sorted(choices))
     return None
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(_NUMBER_IN_JSON.sub(r"\1", text))
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _of_the_user(setting: Setting) -> Iterator[Flag]:

@@ -1,0 +1,115 @@
+"""What the flags of `vllm serve` take for a value: numbers, JSON, a word. `rules.flags` looks here.
+
+Kinds were asked of the parser of vLLM 0.32.0 itself; choices were read from the released sources, every minor
+release from 0.18.0 to 0.33.0, and are those of all releases together. A flag in no table takes any text.
+"""
+
+from .versions import ALWAYS, Span, between, words
+
+# A whole number.
+WHOLE = words(
+    """
+        --api-server-count --block-size --cp-kv-cache-interleave-size --cudagraph-capture-sizes
+        --data-parallel-rank --data-parallel-rpc-port --data-parallel-size --data-parallel-size-local
+        --data-parallel-start-rank --data-parallel-supervisor-port --dbo-decode-token-threshold
+        --dbo-prefill-token-threshold --dcp-kv-cache-interleave-size --decode-context-parallel-size
+        --dp-supervisor-probe-failure-threshold --dp-sync-interval --elastic-ep-max-dp-size
+        --h11-max-header-count --h11-max-incomplete-event-size --long-prefill-token-threshold
+        --mamba-cache-philox-rounds --master-port --max-cudagraph-capture-size --max-logprobs --max-loras
+        --max-num-seqs --mm-shm-cache-max-object-size-mb --nnodes --node-rank --offload-group-size
+        --offload-num-in-group --offload-prefetch-step --pipeline-parallel-size
+        --prefill-context-parallel-size --prefill-schedule-interval --renderer-num-workers
+        --replayssm-buffer-len --safetensors-prefetch-num-threads --seed --sse-keep-alive-interval
+        --ssl-cert-reqs --stream-interval --tensor-parallel-size --ubatch-size
+    """
+)
+
+# A whole number, or `None`.
+WHOLE_OR_NONE = words(
+    """
+        --cpu-distributed-timeout-seconds --distributed-timeout-seconds --grpc-port --mamba-block-size
+        --max-cpu-loras --max-log-len --max-lora-cls-labels --max-num-active-seqs --max-num-queued-reqs
+        --max-parallel-loading-workers --num-gpu-blocks-override --numa-bind-nodes
+        --prefix-cache-retention-interval --prefix-match-unit
+    """
+)
+
+# A whole number that may have a suffix: 16k, 16K.
+SUFFIXED = words(
+    """
+        --kv-cache-memory-bytes --max-model-len --max-num-batched-tokens --max-num-queued-tokens
+        --max-num-scheduled-tokens --safetensors-prefetch-block-size
+    """
+)
+
+# A number.
+NUMBER = words(
+    """
+        --cpu-offload-gb --device-memory-utilization --dp-supervisor-probe-interval-s
+        --dp-supervisor-probe-timeout-s --gpu-memory-utilization --kv-cache-metrics-sample
+        --mm-encoder-fp8-scale-save-margin --mm-ipc-gpu-memory-gb --mm-processor-cache-gb --watermark
+    """
+)
+
+# A number, or `None`.
+NUMBER_OR_NONE = words(
+    """
+        --kv-offloading-size --video-pruning-rate
+    """
+)
+
+# JSON, or `None`.
+JSON = words(
+    """
+        --allowed-headers --allowed-methods --allowed-origins --custom-histogram-buckets
+        --default-chat-template-kwargs --default-mm-loras --diffusion-config --limit-mm-per-prompt
+        --media-io-kwargs --mm-processor-kwargs --model-class-overrides --override-generation-config
+        --watermark-config
+    """
+)
+
+# An object in JSON, or `None`.
+OBJECT = words(
+    """
+        --attention-config --aux-output-config --compilation-config --ec-manager-config --ec-transfer-config
+        --engram-config --eplb-config --fault-tolerance-config --ir-op-priority --kernel-config
+        --kv-events-config --kv-transfer-config --logging-config --pooler-config --profiler-config
+        --quantization-config --reasoning-config --structured-outputs-config --weight-transfer-config
+    """
+)
+
+# One of these words.
+_CHOICES: dict[str, str] = {
+    "--chat-template-content-format": "auto openai string",
+    "--convert": "auto none embed classify",
+    "--dtype": "auto bfloat16 float float16 float32 half",
+    "--expert-placement-strategy": "linear round_robin",
+    "--fingerprint-mode": "custom full hash none",
+    "--gdn-prefill-backend": "aiter_flydsl cutedsl flashinfer sycl triton",
+    "--jit-monitor-mode": "error warn",
+    "--kda-decode-backend": "auto flashinfer native triton",
+    "--kda-prefill-backend": "auto flashinfer flashkda fused triton",
+    "--kv-cache-dtype": """
+        auto bfloat16 float16 fp8 fp8_ds_mla fp8_e4m3 fp8_e5m2 fp8_inc fp8_per_token_head
+        int4_per_token_head int8_per_token_head nvfp4 nvfp4_4over6 nvfp4_ds_mla turboquant_3bit_nc
+        turboquant_4bit_nc turboquant_k3v4_nc turboquant_k8v4 ultraquant_4bit
+    """,
+    "--kv-offloading-backend": "lmcache native",
+    "--logprobs-mode": "processed_logits processed_logprobs raw_logits raw_logprobs",
+    "--mamba-cache-dtype": "auto bfloat16 float16 float32",
+    "--mamba-cache-mode": "align all none",
+    "--mamba-ssm-cache-dtype": "auto bfloat16 float16 float32",
+    "--mm-encoder-tp-mode": "data weights",
+    "--mm-hasher-algorithm": "blake3 sha256 sha512",
+    "--mm-processor-cache-type": "lru shm",
+    "--mm-tensor-ipc": "direct_rpc torch_shm",
+    "--performance-mode": "balanced interactivity throughput",
+    "--prefix-caching-hash-algo": "sha256 sha256_cbor xxhash xxhash_cbor",
+    "--runner": "auto generate pooling draft",
+    "--scheduling-policy": "fcfs priority",
+    "--uvicorn-log-level": "critical debug error info trace warning",
+}
+# Where the choice is open from some release on.
+_CLOSED: dict[str, Span] = {"--kv-cache-dtype": between(None, "0.33")}
+
+CHOICES = {name: (words(values), _CLOSED.get(name, ALWAYS)) for name, values in _CHOICES.items()}
