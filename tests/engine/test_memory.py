@@ -227,6 +227,7 @@ def test_what_is_not_known_is_named(target: Target, engine: dict[str, Any], unkn
         ("moonshotai/Kimi-K2.5", 714e9 / 1.2 / GIB),
         ("Qwen/Qwen3-8B", 20e9 / 1.2 / GIB),
         ("deepseek-ai/DeepSeek-V3.2", 805e9 / 1.2 / GIB),
+        ("deepseek-ai/DeepSeek-V4-Pro", 960e9 / 1.2 / GIB),
         ("Qwen/Qwen3.8-27B", 51.7),
     ],
 )
