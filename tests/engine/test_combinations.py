@@ -51,32 +51,49 @@ def test_with_lora_a_step_holds_a_full_batch_of_drafts(args: list[str], found: l
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "image", "most"),
+    ("method", "options", "version", "requests", "most"),
     [
-        ("dflash", {}, "team/vllm:v0.33.0", 5),
-        ("dspark", {}, "team/vllm:v0.33.0", 4),
-        ("eagle3", {}, "team/vllm:v0.33.0", 4),
-        ("draft_model", {}, "team/vllm:v0.33.0", 4),
-        ("ngram", LONG, "team/vllm:v0.33.0", 0),
-        ("dflash", {}, "team/vllm:v0.32.0", 4),
-        ("dspark", {}, "team/vllm:v0.32.0", 3),
-        ("eagle3", {}, "team/vllm:v0.32.0", 0),
-        ("eagle3", {"parallel_drafting": True}, "team/vllm:v0.32.0", 3),
-        ("draft_model", {}, "team/vllm:v0.32.0", 1),
-        ("draft_model", {"parallel_drafting": True}, "team/vllm:v0.32.0", 4),
+        ("dflash", {}, "0.33.0", 2, 5),
+        ("dspark", {}, "0.33.0", 2, 4),
+        ("eagle3", {}, "0.33.0", 2, 4),
+        ("draft_model", {}, "0.33.0", 2, 4),
+        ("ngram", LONG, "0.33.0", 2, 0),
+        ("dflash", {}, "0.32.0", 2, 4),
+        ("dspark", {}, "0.32.0", 2, 3),
+        ("eagle3", {}, "0.32.0", 2, 0),
+        ("eagle3", {"parallel_drafting": True}, "0.32.0", 2, 3),
+        ("draft_model", {}, "0.32.0", 2, 1),
+        ("draft_model", {"parallel_drafting": True}, "0.32.0", 2, 4),
+        ("dflash", {}, "0.28.0", 2, 4),
+        ("dflash", {}, "0.27.0", 2, 6),  # of all requests
+        ("dspark", {}, "0.27.0", 2, 6),
+        ("eagle3", {}, "0.27.0", 2, 0),
+        ("draft_model", {}, "0.27.0", 2, 2),
+        ("draft_model", {"parallel_drafting": True}, "0.27.0", 2, 8),
     ],
 )
-def test_a_step_has_room_beside_the_draft(
-    method: str, options: dict[str, Any], image: str, most: int
+def test_a_step_has_room_beside_the_drafts(
+    method: str, options: dict[str, Any], version: str, requests: int, most: int
 ) -> None:
     one = drafter(method, options=options)
 
     def found(budget: int) -> bool:
-        args = ["--max-num-batched-tokens", str(budget), "--max-num-seqs", "1"]
-        return "SD503" in codes(one, args=args, image=image)
+        args = ["--max-num-batched-tokens", str(budget), "--max-num-seqs", str(requests)]
+        return "SD503" in codes(one, args=args, image=f"team/vllm:v{version}")
 
     assert most == 0 or found(most)
     assert not found(most + 1)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "version", "found"),
+    [(8, "0.27.1", []), (9, "0.27.1", ["SD510"]), (9, "0.28.0", [])],
+)
+def test_the_default_budget_has_room_for_the_drafts_of_all_requests(
+    tokens: int, version: str, found: list[str]
+) -> None:
+    one = drafter("dflash", numSpeculativeTokens=tokens)
+    assert codes(one, image=f"team/vllm:v{version}") == found
 
 
 @pytest.mark.parametrize(
@@ -108,7 +125,8 @@ def test_fast_prefill_leaves_out_what_some_drafters_read(method: str, found: boo
     ("one", "image", "found"),
     [
         (drafter("eagle3"), "v0.33.0", False),
-        (drafter("eagle3", options={"disable_padded_drafter_batch": True}), "v0.33.0", True),
+        (drafter("eagle3", options={"disable_padded_drafter_batch": True}), "v0.32.0", True),
+        (drafter("eagle3", options={"disable_padded_drafter_batch": True}), "v0.33.0", False),
         (drafter("ngram"), "v0.32.0", True),
         (drafter("ngram"), "v0.33.0", False),
         (drafter("suffix"), "v0.33.0", True),
@@ -184,6 +202,14 @@ def test_adaptive_verification_needs_logits_but_for_dspark(method: str, found: l
     assert codes(drafter(method, options={**ADAPTIVE, "use_local_argmax_reduction": True})) == found
 
 
+@pytest.mark.parametrize(
+    ("method", "version", "found"),
+    [("eagle3", "0.29.0", ["SD524"]), ("eagle3", "0.30.0", []), ("dspark", "0.28.0", [])],
+)
+def test_adaptive_verification_was_for_dspark_alone(method: str, version: str, found: list[str]) -> None:
+    assert codes(drafter(method, options=ADAPTIVE), image=f"team/vllm:v{version}") == found
+
+
 @pytest.mark.parametrize(("attention", "found"), [("hybrid", ["SD523"]), ("mla", [])])
 def test_adaptive_verification_is_warned_of_on_a_hybrid_target(attention: str, found: list[str]) -> None:
     one = drafter("mtp", options=ADAPTIVE)
@@ -207,6 +233,11 @@ def test_adaptive_verification_is_warned_of_on_a_hybrid_target(attention: str, f
         (drafter("dspark"), "1", [], "v0.33.0", []),
         (drafter("eagle3", options=ADAPTIVE), "0", [], "v0.33.0", ["SD531"]),
         (PEAGLE, None, ["-pp", "2", "--async-scheduling"], "v0.33.0", ["SD531"]),
+        (PEAGLE, None, ["-pp", "2", "--async-scheduling"], "v0.30.0", ["SD532"]),
+        (drafter("ngram", options=LONG), None, [], "v0.29.0", ["SD532"]),
+        (drafter("ngram", options=LONG), None, [], "v0.30.0", []),
+        (drafter("eagle3"), None, ["-pp", "2"], "v0.29.0", ["SD532"]),
+        (drafter("eagle3"), None, ["-pp", "2"], "v0.30.0", []),
         (PEAGLE, None, ["-pp", "2"], "v0.33.0", ["SD532"]),
         (drafter("eagle3", options={"draft_lm_head_quantization": "fp8"}), "0", [], "v0.33.0", ["SD531"]),
     ],
@@ -217,6 +248,19 @@ def test_a_drafter_gets_a_runner_that_can_run_it(
     env = [{"name": V2, "value": forced}] if forced else []
     image = f"team/vllm:{image}"
     assert codes(one, args=args, image=image, path="engine.env", value=env) == found
+
+
+@pytest.mark.parametrize(
+    ("version", "forced", "found"),
+    [("0.31.0", None, ["SD531"]), ("0.31.0", "1", []), ("0.32.0", None, []), ("0.28.0", None, [])],
+)
+def test_deepseek_v4_stayed_on_the_v1_runner_on_rocm_for_a_while(
+    version: str, forced: str | None, found: list[str]
+) -> None:
+    env = [{"name": V2, "value": forced}] if forced else []
+    where = {"image": f"team/vllm:v{version}", "path": "engine.env", "value": env}
+    assert codes(drafter("dspark"), target=a_target("deepseek-v4"), **where) == found
+    assert codes(drafter("mtp"), target=a_target("deepseek-v4"), **where) == []
 
 
 def test_what_leads_to_the_v1_runner_is_told() -> None:
@@ -255,14 +299,14 @@ def test_sizes_are_read_as_vllm_reads_them(args: list[str], size: int | None) ->
         (setting("--max-num-seqs", "7"), (16384, 7)),
         (setting("-dp", "2"), (None, None)),
         (setting("--performance-mode", "throughput"), (None, None)),
-        (setting(path="accelerator.type", value="MI210"), (None, None)),
-        (setting(path="accelerator.type", value="MI250X"), (None, None)),
+        (setting(path="accelerator.type", value="MI210"), (2048, 256)),
+        (setting(path="accelerator.type", value="MI250X"), (2048, 256)),
         (setting(path="accelerator.type", value="MI300A"), (8192, 1024)),
         (setting(image="team/vllm:v0.28.0"), (16384, 1024)),
         (setting(image="team/vllm:v0.27.0"), (8192, 1024)),
     ],
 )
-def test_defaults_are_those_of_a_large_gpu_where_nothing_moves_them(
+def test_defaults_are_those_of_the_gpu_where_nothing_moves_them(
     where: Setting, defaults: tuple[int | None, int | None]
 ) -> None:
     assert (batched_tokens(where), sequences(where)) == defaults

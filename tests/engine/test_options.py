@@ -9,8 +9,7 @@ import pytest
 from specdeploy.api.rule import Severity
 from specdeploy.api.spec import Method
 from specdeploy.engine.kinds import SCHEDULE, SWITCH, as_number, as_switch, as_whole, rows_of
-from specdeploy.engine.options import FIELDS, OPTIONS, REFUSED, REJECTIONS, SYNTHETIC
-from specdeploy.engine.versions import between
+from specdeploy.engine.options import FIELDS, OPTIONS, REFUSED, SYNTHETIC
 from tests.engine.findings import codes, on_drafter
 from tests.engine.specs import drafter
 
@@ -37,7 +36,7 @@ EXAMPLES: dict[str, tuple[Any, Any, Any]] = {
     "fly_entropy_threshold": (0.3, "0.3", -1),
     "fly_entropy_top_k": (3, 3.0, 2.5),
     "dspark_draft_topk": (4, "4", 0),
-    "xpress_topc": (2, None, -2),
+    "xpress_topc": (0, None, -1),
     "draft_lm_head_quantization": ("fp8", None, "int4"),
     "use_local_argmax_reduction": (True, "yes", "aye"),
     "use_heterogeneous_vocab": (True, "on", "aye"),
@@ -179,20 +178,27 @@ def test_an_unknown_key_is_told_with_the_nearest_known_one(key: str, fix: str) -
     ("key", "value", "image", "found"),
     [
         ("kv_cache_dtype", "fp8", "team/vllm:v0.26.0", []),
-        ("kv_cache_dtype", "fp8", "team/vllm:v0.25.1", ["SD406"]),
-        ("kv_cache_dtype", "fp8", "team/vllm:v0.24.0", ["SD405"]),
+        ("kv_cache_dtype", "fp8", "team/vllm:v0.25.1", ["SD405"]),
         ("kv_cache_dtype", "fp8", "team/vllm:latest", []),
+        ("kv_cache_dtype", "nvfp4_ds_mla", "team/vllm:v0.30.0", []),
+        ("kv_cache_dtype", "nvfp4_ds_mla", "team/vllm:v0.29.0", ["SD405"]),
+        ("quantization", "gguf", "team/vllm:v0.23.0", []),
+        ("quantization", "gguf", "team/vllm:v0.24.0", ["SD407"]),
         ("enable_adaptive_verification", False, "team/vllm:v0.28.0", []),
         ("enable_adaptive_verification", False, "team/vllm:v0.27.9", ["SD405"]),
+        ("draft_sample_method", "greedy", "team/vllm:v0.20.2", ["SD405"]),
+        ("draft_sample_method", "gumbel", "team/vllm:v0.21.0", []),
+        ("draft_sample_method", "gumbel", "team/vllm:v0.22.0", ["SD407"]),
+        ("draft_sample_method", "probabilistic", "team/vllm:v0.21.0", ["SD405"]),
         ("rejection_sample_method", "fly", "team/vllm:v0.33.0", []),
         ("rejection_sample_method", "fly", "team/vllm:v0.32.0", ["SD405"]),
-        ("rejection_sample_method", "standard", "team/vllm:v0.22.0", []),
-        ("rejection_sample_method", "standard", "team/vllm:v0.21.0", ["SD406"]),
-        ("rejection_sample_method", "strict", "team/vllm:v0.22.0", ["SD407"]),
-        ("rejection_sample_method", "strict", "team/vllm:v0.21.0", []),
+        ("rejection_sample_method", "standard", "team/vllm:v0.21.0", []),
+        ("rejection_sample_method", "standard", "team/vllm:v0.20.2", ["SD405"]),
+        ("rejection_sample_method", "strict", "team/vllm:v0.21.0", ["SD407"]),
+        ("rejection_sample_method", "strict", "team/vllm:v0.20.2", []),
         ("rejection_sample_method", "strict", "team/vllm:latest", ["SD407"]),
-        ("speculative_token_tree", "[(0,)]", "team/vllm:v0.21.0", []),
-        ("speculative_token_tree", "[(0,)]", "team/vllm:v0.22.0", ["SD407"]),
+        ("speculative_token_tree", "[(0,)]", "team/vllm:v0.20.2", []),
+        ("speculative_token_tree", "[(0,)]", "team/vllm:v0.21.0", ["SD407"]),
         ("disable_by_batch_size", 4, "team/vllm:v0.18.0", ["SD407"]),
     ],
 )
@@ -203,35 +209,37 @@ def test_keys_and_values_have_the_releases_that_know_them(
 
 
 def test_a_value_that_was_renamed_is_told_its_new_name() -> None:
-    assert REJECTIONS["strict"] == between("0.20", "0.22", "standard")
     (finding,) = on_drafter(drafter("eagle3", options={"rejection_sample_method": "strict"}))
     assert (finding.reason, finding.fix) == (
-        "it ended with vLLM 0.22, the image has 0.33",
+        "it ended with vLLM 0.21, the image has 0.33",
         "write standard",
     )
 
 
 @pytest.mark.parametrize(
-    ("key", "word", "image", "found"),
+    ("key", "word", "method", "image", "found"),
     [
-        ("kv_cache_dtype", "fp8_e4m3fn", "team/vllm:v0.32.1", ["SD411"]),
-        ("kv_cache_dtype", "fp8_e4m3fn", "team/vllm:v0.33.0", ["SD412"]),
-        ("kv_cache_dtype", "fp8_e4m3fn", "team/vllm:v0.31.0", ["SD412"]),
-        ("moe_backend", "trition", "team/vllm:v0.32.0", ["SD411"]),
-        ("quantization", "ours", "vllm/vllm-openai-rocm:v0.32.0", ["SD411"]),
-        ("quantization", "ours", "team/vllm:v0.32.0", ["SD412"]),
-        ("quantization", "FP8", "vllm/vllm-openai-rocm:v0.32.0", []),
+        ("kv_cache_dtype", "fp8_e4m3fn", "eagle3", "team/vllm:v0.32.1", ["SD411"]),
+        ("kv_cache_dtype", "fp8_e4m3fn", "eagle3", "vllm/vllm-openai-rocm:v0.33.0", ["SD411"]),
+        ("kv_cache_dtype", "fp8_e4m3fn", "eagle3", "team/vllm:v0.33.0", ["SD412"]),  # packages may add some
+        ("kv_cache_dtype", "fp8_e4m3fn", "eagle3", "team/vllm:latest", ["SD412"]),
+        ("kv_cache_dtype", "fp8_e4m3fn", "ngram", "team/vllm:v0.32.1", ["SD408", "SD411"]),
+        ("moe_backend", "trition", "eagle3", "team/vllm:v0.33.0", ["SD411"]),
+        ("moe_backend", "trition", "eagle3", "team/vllm:v0.40.0", ["SD412"]),
+        ("quantization", "ours", "eagle3", "vllm/vllm-openai-rocm:v0.32.0", ["SD411"]),
+        ("quantization", "ours", "eagle3", "team/vllm:v0.32.0", ["SD412"]),
+        ("quantization", "ours", "ngram", "team/vllm:v0.32.0", ["SD408"]),
     ],
 )
-def test_a_word_that_a_release_does_not_list_is_an_error_only_where_the_list_was_read(
-    key: str, word: str, image: str, found: list[str]
+def test_a_word_that_no_release_lists_is_an_error_where_nothing_can_add_to_the_list(
+    key: str, word: str, method: str, image: str, found: list[str]
 ) -> None:
-    assert single(key, word, "eagle3", image=image) == found
+    assert single(key, word, method, image=image) == found
 
 
 def test_the_nearest_word_is_suggested() -> None:
     (finding,) = on_drafter(drafter("eagle3", options={"moe_backend": "trition"}))
-    assert (finding.severity, finding.fix) == (Severity.WARNING, "write triton")
+    assert (finding.severity, finding.fix) == (Severity.ERROR, "write triton")
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:

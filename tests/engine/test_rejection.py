@@ -79,7 +79,8 @@ def test_what_needs_greedy_drafts_is_refused_with_sampled_ones(
         (513, 4, "MI300X", ["SD426"]),
         (None, 3, "MI300X", ["SD426"]),  # 1024 by default
         (None, 2, "MI300X", []),
-        (None, 16, "MI210", []),  # the default is not known
+        (None, 8, "MI210", []),  # 256 by default
+        (None, 9, "MI210", ["SD426"]),
     ],
 )
 def test_sampled_drafts_of_many_requests_take_memory(
@@ -180,8 +181,30 @@ def test_experiments_with_the_prefix_cache_are_told(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "args", "found"),
-    [(True, [], ["SD446"]), (False, [], []), (True, ["--no-async-scheduling"], [])],
+    ("method", "value", "args", "version", "found"),
+    [
+        ("eagle3", True, [], "0.32.0", ["SD446"]),
+        ("eagle3", False, [], "0.32.0", []),
+        ("eagle3", True, ["--no-async-scheduling"], "0.32.0", []),
+        ("eagle3", True, [], "0.33.0", []),  # the V2 runner does without
+    ],
 )
-def test_unpadded_batches_cost_async_scheduling(value: bool, args: list[str], found: list[str]) -> None:
-    assert codes(drafter("eagle3", options={"disable_padded_drafter_batch": value}), args=args) == found
+def test_unpadded_batches_cost_async_scheduling(
+    method: str, value: bool, args: list[str], version: str, found: list[str]
+) -> None:
+    one = drafter(method, options={"disable_padded_drafter_batch": value})
+    assert codes(one, args=args, image=f"team/vllm:v{version}") == found
+
+
+def test_unpadded_batches_cost_async_scheduling_on_the_v1_runner_still() -> None:
+    options = {"disable_padded_drafter_batch": True, "parallel_drafting": True}
+    assert codes(drafter("eagle3", options=options)) == ["SD446", "SD532"]
+
+
+@pytest.mark.parametrize(("version", "found"), [("0.33.0", ["SD427"]), ("0.32.0", [])])
+def test_another_vocabulary_needs_gathered_logits(version: str, found: list[str]) -> None:
+    one = drafter(
+        "draft_model", options={"use_heterogeneous_vocab": True, "use_local_argmax_reduction": True}
+    )
+    image = f"team/vllm:v{version}"
+    assert [code for code in codes(one, image=image) if code != "SD532"] == found

@@ -1,7 +1,7 @@
 """The methods of speculation, a row for each: what it needs, what its numbers mean, what it changes.
 
-`rules.methods` and `runner` read it; `docs/methods.md` is printed from it. Sources: vLLM's SpeculativeConfig
-and VllmConfig, 0.20 to 0.33, and AMD's measurements of 2026-08-20.
+`rules.methods` and `runner` read it; `docs/methods.md` is printed from it. Sources: SpeculativeConfig and
+VllmConfig in every minor release of vLLM from 0.18 to 0.33, and AMD's measurements of 2026-08-20.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Method:
         drafts: one token after another, or all at once.
         tokens: what `numSpeculativeTokens` means and how large it may be.
         runner: which model runner runs it.
-        seen: a build older than `span` that is known to have had it.
+        builds: development builds, of versions that were never released, some of which have it too.
         in_target: families of targets that have its layers in them; empty: any but `not_in_target`.
         not_in_target: families that have none, so that vLLM refuses it without a checkpoint.
         non_causal: its attention looks both ways, which not every backend can.
@@ -61,7 +61,7 @@ class Method:
     drafts: Drafts
     tokens: str
     runner: Runner = Runner.V2
-    seen: Version | None = None
+    builds: tuple[Version, ...] = ()
     in_target: tuple[str, ...] = ()
     not_in_target: tuple[str, ...] = ()
     non_causal: bool = False
@@ -78,12 +78,15 @@ CHANGES: tuple[str, ...] = (
     "Requests with min_p or logit_bias are answered with HTTP 400, which the baseline serves",
     "Prefix-cache hits can fall, on hybrid targets to none (issues 38182, 54360)",
 )
-_HIDDEN_STATES = (
-    "From 0.29 on the engine's max_model_len falls to the draft's where the draft can't be extended "
-    "(YaRN overrides are not passed on); /v1/models tells",
-    "The last block of a prefix-cache hit is dropped and computed again, unless disable_eagle_block_drop "
-    "is set",
+_LENGTH = (
+    "From 0.33 on the engine's max_model_len falls to the draft's where the draft can't be extended "
+    "(YaRN overrides are not passed on); /v1/models tells"
 )
+_DROP = (
+    "The last block of a prefix-cache hit is dropped and computed again, unless disable_eagle_block_drop "
+    "is set"
+)
+_HIDDEN_STATES = (_LENGTH, _DROP)
 _ACTIVE = (
     "From 0.33 on at most max_num_batched_tokens / lookahead requests run at once, with a warning in the log"
 )
@@ -143,26 +146,26 @@ METHODS: dict[str, Method] = {
         Method(
             "dflash",
             "a diffusion head that drafts a block in one pass",
-            ALWAYS,
+            since("0.20"),
             Needs.CHECKPOINT,
             Drafts.BLOCK,
             "tokens of the block, at most block - 1: its first place is the token that is known",
             non_causal=True,
             variants=("DFlash2, LiLiCorr, XPress: dflash with a checkpoint that says so",),
-            changes=(*_HIDDEN_STATES, _ACTIVE),
+            changes=(_LENGTH, f"Up to 0.32: {_DROP[0].lower()}{_DROP[1:]}", _ACTIVE),
         ),
         Method(
             "dspark",
             "DFlash's pass with a Markov head and a confidence head",
-            since("0.26"),
+            since("0.25"),
             Needs.MAYBE,
             Drafts.BLOCK,
             "tokens of the block, at most block: it drafts from the known token too",
-            seen=Version(0, 23, 1),
+            builds=(Version(0, 23, 1),),
             in_target=("deepseek-v4",),
             non_causal=True,
             variants=("DeepSeek-V4 and V4.1: dspark without model, the layers are in the target",),
-            changes=(*_HIDDEN_STATES, _ACTIVE),
+            changes=(_LENGTH, f"Up to 0.32: {_DROP[0].lower()}{_DROP[1:]}", _ACTIVE),
         ),
         Method(
             "draft_model",
@@ -174,7 +177,7 @@ METHODS: dict[str, Method] = {
             variants=("PARD: draft_model with options.parallel_drafting: true",),
             changes=(
                 f"PARD, and use_heterogeneous_vocab: {_ON_V1[0].lower()}{_ON_V1[1:]}",
-                _HIDDEN_STATES[0],
+                _LENGTH,
             ),
         ),
         Method(
@@ -213,35 +216,35 @@ class NotTaken:
 
 
 # Names from before `mtp` was one method; vLLM takes them with a warning and means `mtp`.
-MTP_ALIASES: tuple[str, ...] = (
-    "bailing_hybrid_mtp",
-    "bailing_hybrid_v3_mtp",
-    "deepseek_mtp",
-    "dots3_note_mtp",
-    "ernie_mtp",
-    "exaone4_5_mtp",
-    "exaone_moe_mtp",
-    "gemma4_mtp",
-    "glm4_moe_lite_mtp",
-    "glm4_moe_mtp",
-    "glm5_next_mtp",
-    "glm_ocr_mtp",
-    "hy_v3_mtp",
-    "hy_v4_mtp",
-    "inkling_mtp",
-    "kimi_k3_mtp",
-    "longcat_flash_mtp",
-    "mimo_mtp",
-    "mimo_v2_mtp",
-    "minimax_m3_mtp",
-    "nemotron_h_mtp",
-    "pangu_ultra_moe_mtp",
-    "qwen3_5_mtp",
-    "qwen3_next_mtp",
-    "qwen4_exp_mtp",
-    "step3p5_mtp",
-    "step5_mtp",
-)
+MTP_ALIASES: dict[str, Span] = {
+    "bailing_hybrid_mtp": since("0.25"),
+    "bailing_hybrid_v3_mtp": since("0.28"),
+    "deepseek_mtp": ALWAYS,
+    "dots3_note_mtp": since("0.28"),
+    "ernie_mtp": ALWAYS,
+    "exaone4_5_mtp": since("0.20"),
+    "exaone_moe_mtp": ALWAYS,
+    "gemma4_mtp": since("0.21"),
+    "glm4_moe_lite_mtp": ALWAYS,
+    "glm4_moe_mtp": ALWAYS,
+    "glm5_next_mtp": since("0.30"),
+    "glm_ocr_mtp": ALWAYS,
+    "hy_v3_mtp": since("0.20"),
+    "hy_v4_mtp": since("0.29"),
+    "inkling_mtp": since("0.26"),
+    "kimi_k3_mtp": since("0.27"),
+    "longcat_flash_mtp": ALWAYS,
+    "mimo_mtp": ALWAYS,
+    "mimo_v2_mtp": since("0.21"),
+    "minimax_m3_mtp": since("0.24"),
+    "nemotron_h_mtp": ALWAYS,
+    "pangu_ultra_moe_mtp": ALWAYS,
+    "qwen3_5_mtp": ALWAYS,
+    "qwen3_next_mtp": ALWAYS,
+    "qwen4_exp_mtp": since("0.29"),
+    "step3p5_mtp": ALWAYS,
+    "step5_mtp": since("0.33"),
+}
 
 NOT_TAKEN: dict[str, NotTaken] = {
     row.name: row
@@ -270,6 +273,9 @@ NOT_TAKEN: dict[str, NotTaken] = {
             "it writes training data and makes nothing faster",
             "remove the drafter",
         ),
-        *(NotTaken(alias, ALWAYS, "it is an old name of mtp", "use method mtp") for alias in MTP_ALIASES),
+        *(
+            NotTaken(alias, span, "it is an old name of mtp", "use method mtp")
+            for alias, span in MTP_ALIASES.items()
+        ),
     )
 }

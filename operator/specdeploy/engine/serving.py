@@ -2,20 +2,13 @@
 
 import re
 
+from .defaults import default
 from .setting import Setting
-from .versions import since
 
 _SUFFIXED = re.compile(r"(\d+)(\.\d+)?([kKmMgGtT])")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
-# Defaults by the memory of a GPU, from 70 and from 160 GiB on.
-_LARGE_GIB = 70
-_LARGEST_GIB = 160
-_SEQUENCES = 1024
-_BATCHED_TOKENS = 8192
-_BATCHED_TOKENS_LARGEST = 16384
-_LARGEST_SINCE = since("0.28")
 _TWO_IN_ONE = ("MI250", "MI250X")  # each half is a GPU of its own
 
 
@@ -35,28 +28,25 @@ def size_of(setting: Setting, option: str) -> int | None:
 def batched_tokens(setting: Setting) -> int | None:
     """Tokens that one step may hold, all requests together; None: unknown."""
     given = size_of(setting, "--max-num-batched-tokens")
-    if given is not None or not _has_defaults(setting):
-        return given
-    largest = setting.gpu is not None and setting.gpu.memory_gib >= _LARGEST_GIB
-    if largest and _LARGEST_SINCE.holds(setting.version):
-        return _BATCHED_TOKENS_LARGEST
-    return _BATCHED_TOKENS
+    return given if given is not None else _default(setting, "--max-num-batched-tokens")
 
 
 def sequences(setting: Setting) -> int | None:
     """Requests that may run at once; None: unknown."""
     given = size_of(setting, "--max-num-seqs")
-    if given is not None or not _has_defaults(setting):
+    if given is not None:
         return given
-    tokens = batched_tokens(setting)
-    return _SEQUENCES if tokens is None else min(_SEQUENCES, tokens)
+    default, tokens = _default(setting, "--max-num-seqs"), batched_tokens(setting)
+    return default if default is None or tokens is None else min(default, tokens)
 
 
-def _has_defaults(setting: Setting) -> bool:
-    """Whether vLLM's defaults of a large GPU are in force: nothing else that moves them is set."""
-    gpu = setting.gpu
-    large = gpu is not None and gpu.memory_gib >= _LARGE_GIB and gpu.name not in _TWO_IN_ONE
-    return large and setting.flag("--performance-mode") is None and setting.parallel.data == 1
+def _default(setting: Setting, flag: str) -> int | None:
+    """vLLM's default on this GPU, where nothing else that moves it is set."""
+    gpu, moved = setting.gpu, setting.flag("--performance-mode") is not None or setting.parallel.data > 1
+    if gpu is None or moved:
+        return None
+    memory = gpu.memory_gib / 2 if gpu.name in _TWO_IN_ONE else gpu.memory_gib
+    return int(default(flag, setting.version, memory))
 
 
 def _whole(text: str) -> int | None:

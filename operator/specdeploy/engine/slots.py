@@ -1,17 +1,26 @@
-"""Room that a drafter takes in a step's token budget, as vLLM counts it. `rules.combinations` compares it."""
+"""Room that a drafter takes in a step's token budget, as vLLM counts it. `rules.combinations` compares it.
+
+The count has changed twice: up to 0.27 every request that may run had to fit, up to 0.32 one request, and
+since then its lookahead. Source: VllmConfig and SpeculativeConfig of vLLM 0.18 to 0.33.
+"""
 
 from .kinds import as_switch
 from .options import EAGLES
 from .setting import Candidate
-from .versions import since
+from .versions import between, since
 
-# Up to 0.32 what must fit are the drafter's own new tokens, from then on the places it looks ahead.
 _LOOKAHEAD = since("0.33")
+_OF_ALL_REQUESTS = between(None, "0.28")
 
 
-def needed_slots(candidate: Candidate) -> int:
-    """Tokens of which the step's budget (max_num_batched_tokens) must hold more than this."""
-    return lookahead(candidate) if _LOOKAHEAD.holds(candidate.setting.version) else _new_tokens(candidate)
+def needed_slots(candidate: Candidate, requests: int) -> int:
+    """Tokens of which the step's budget (max_num_batched_tokens) has to hold more, with so many requests."""
+    version = candidate.setting.version
+    if _LOOKAHEAD.holds(version):
+        return lookahead(candidate)
+    if _OF_ALL_REQUESTS.holds(version):
+        return _masked_tokens(candidate) * requests
+    return _new_tokens(candidate)
 
 
 def lookahead(candidate: Candidate) -> int:
@@ -27,13 +36,18 @@ def limits_requests(candidate: Candidate) -> bool:
     return candidate.drafter.method in ("dflash", "dspark") and _LOOKAHEAD.holds(candidate.setting.version)
 
 
+def _masked_tokens(candidate: Candidate) -> int:
+    """Tokens that one request adds to a step, as counted up to 0.27."""
+    tokens, own = candidate.drafter.num_speculative_tokens, candidate.drafter.method == "draft_model"
+    return (tokens - 1 if _is_parallel(candidate) else 0) + (1 if own else 0)
+
+
 def _new_tokens(candidate: Candidate) -> int:
-    drafter, parallel = candidate.drafter, as_switch(candidate.options.get("parallel_drafting"))
-    tokens = drafter.num_speculative_tokens
-    if drafter.method == "dflash":
-        return tokens
-    if drafter.method == "draft_model":
-        return tokens if parallel else 1
-    if drafter.method == "dspark" or (parallel and drafter.method in EAGLES):
-        return tokens - 1
-    return 0
+    """The same, as counted from 0.28 to 0.32."""
+    at_once = candidate.drafter.method == "dflash"
+    return candidate.drafter.num_speculative_tokens if at_once else _masked_tokens(candidate)
+
+
+def _is_parallel(candidate: Candidate) -> bool:
+    method = candidate.drafter.method
+    return method in ("dflash", "dspark") or bool(as_switch(candidate.options.get("parallel_drafting")))

@@ -7,6 +7,7 @@ from specdeploy.api.spec import NEEDS_MODEL, TAKES_NO_MODEL
 from specdeploy.engine.kinds import as_whole
 from specdeploy.engine.methods import METHODS
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import between
 
 NO_CHECKPOINT = Rule(
     code="SD305",
@@ -118,24 +119,24 @@ drafters: [{name: d, method: dspark, model: deepseek-ai/dspark_qwen3_8b_block7, 
 BELOW_BLOCK = Rule(
     code="SD310",
     name="fewer-tokens-than-the-block",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     title="Fewer tokens than the block of a DeepSeek-V4 checkpoint",
-    why="Some releases refuse it at start: pull request 47419 added a guard, issue 50012 and a reviewer "
-    "served "
-    "3 tokens on block 5, and 0.32 has no guard.",
-    source="vLLM pull request 47419 and issue 50012; SpeculativeConfig of vLLM 0.32",
+    why="vLLM 0.26 and 0.27 refuse it at the start, for garbled output; from 0.28 on any number is taken.",
+    source="SpeculativeConfig of vLLM 0.26 to 0.28; pull request 47419 and issue 50012",
     refused="""
 model: deepseek-ai/DeepSeek-V4-Flash-0731
+engine: {vllmVersion: "0.27.1"}
 accelerator: {type: MI355X, count: 4}
 drafters: [{name: d, method: dspark, numSpeculativeTokens: 3}]
 """,
     passed="""
 model: deepseek-ai/DeepSeek-V4-Flash-0731
 accelerator: {type: MI355X, count: 4}
-drafters: [{name: d, method: dspark, numSpeculativeTokens: 5}]
+drafters: [{name: d, method: dspark, numSpeculativeTokens: 3}]
 """,
 )
 _WHOLE_BLOCK = ("deepseek-v4",)
+_GUARDED = between("0.26", "0.28")
 
 
 def _check_block(candidate: Candidate) -> Iterator[Finding]:
@@ -149,8 +150,8 @@ def _check_block(candidate: Candidate) -> Iterator[Finding]:
             f"the checkpoint has block {checkpoint.block} and drafts {most} at once, this asks for {tokens}"
         )
         yield BEYOND_BLOCK.at(field, reason, f"use {most} or fewer")
-    target = candidate.setting.target
-    if target and target.family in _WHOLE_BLOCK and tokens < most:
+    target, guarded = candidate.setting.target, _GUARDED.holds(candidate.setting.version)
+    if guarded and target and target.family in _WHOLE_BLOCK and tokens < most:
         reason = f"the checkpoint has block {checkpoint.block}, this asks for {tokens}"
         yield BELOW_BLOCK.at(field, reason, f"use {most}")
 

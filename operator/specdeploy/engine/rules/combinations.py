@@ -56,11 +56,25 @@ BUDGET = Rule(
     code="SD503",
     name="token-budget",
     severity=Severity.ERROR,
-    title="A step can't hold one request's draft",
-    why="The engine refuses to start when max_num_batched_tokens leaves no room beside the drafted tokens.",
-    source="VllmConfig of vLLM 0.32 and 0.33",
+    title="A step can't hold the drafts",
+    why="The engine refuses to start when max_num_batched_tokens leaves no room beside the drafted "
+    "tokens: of "
+    "every request that may run up to 0.27, of one from then on.",
+    source="VllmConfig of vLLM 0.18 to 0.33",
     refused=_args("--max-num-batched-tokens", "8", "--max-num-seqs", "1") + _DFLASH,
     passed=_args("--max-num-batched-tokens", "9", "--max-num-seqs", "1") + _DFLASH,
+)
+DEFAULT_BUDGET = Rule(
+    code="SD510",
+    name="token-budget-by-default",
+    severity=Severity.WARNING,
+    title="vLLM's default budget can't hold the drafts of all requests",
+    why="Up to 0.27 the drafts of every request that may run have to fit into max_num_batched_tokens, "
+    "8192 by "
+    "default for 1024 requests; else the engine refuses to start. Some multimodal models raise the default.",
+    source="VllmConfig and EngineArgs of vLLM 0.18 to 0.27",
+    refused="engine: {vllmVersion: '0.27.1'}\n" + _DFLASH.replace("7", "15"),
+    passed="engine: {vllmVersion: '0.28.0'}\n" + _DFLASH.replace("7", "15"),
 )
 FEWER_REQUESTS = Rule(
     code="SD504",
@@ -76,20 +90,26 @@ FEWER_REQUESTS = Rule(
 )
 
 
-def _check_budget(candidate: Candidate) -> Iterator[Finding]:
+def _check_lora(candidate: Candidate) -> Iterator[Finding]:
     setting, tokens = candidate.setting, candidate.drafter.num_speculative_tokens
     given, requests = size_of(setting, "--max-num-batched-tokens"), sequences(setting)
-    lora = is_on(setting, "--enable-lora")
-    if lora and given is not None and requests is not None and given < requests * (tokens + 1):
+    if not is_on(setting, "--enable-lora") or given is None or requests is None:
+        return
+    if given < requests * (tokens + 1):
         reason = f"max_num_batched_tokens {given} is below {requests} requests x {tokens + 1} tokens"
         yield LORA_TOKENS.at(candidate.path, reason, "raise --max-num-batched-tokens or lower --max-num-seqs")
-    if given is not None and given <= needed_slots(candidate):
-        reason = f"max_num_batched_tokens {given} has no room beside {needed_slots(candidate)} drafted tokens"
-        yield BUDGET.at(
-            candidate.path, reason, "raise --max-num-batched-tokens or lower numSpeculativeTokens"
-        )
+
+
+def _check_budget(candidate: Candidate) -> Iterator[Finding]:
+    budget, requests = batched_tokens(candidate.setting), sequences(candidate.setting)
+    needed = needed_slots(candidate, requests or 1)
+    if budget is not None and budget <= needed:
+        rule = BUDGET if candidate.setting.flag("--max-num-batched-tokens") else DEFAULT_BUDGET
+        reason = f"max_num_batched_tokens {budget} has no room beside {needed} drafted tokens"
+        fix = "raise --max-num-batched-tokens, or lower numSpeculativeTokens or --max-num-seqs"
+        yield rule.at(candidate.path, reason, fix)
     elif limits_requests(candidate):
-        yield from _check_requests(candidate, batched_tokens(setting), requests)
+        yield from _check_requests(candidate, budget, requests)
 
 
 def _check_requests(candidate: Candidate, budget: int | None, requests: int | None) -> Iterator[Finding]:
@@ -118,9 +138,9 @@ ASYNC = Rule(
     severity=Severity.ERROR,
     title="--async-scheduling with a drafter that can't be scheduled ahead",
     why="Unsaid, vLLM turns it off for such a drafter; asked for, the engine refuses to start.",
-    source="VllmConfig of vLLM 0.32",
+    source="VllmConfig of vLLM 0.18 to 0.33",
     refused=_args("--async-scheduling") + "drafters: [{name: d, method: eagle3, model: org/draft, "
-    "numSpeculativeTokens: 4, options: {disable_padded_drafter_batch: true}}]",
+    "numSpeculativeTokens: 4, options: {parallel_drafting: true, disable_padded_drafter_batch: true}}]",
     passed=_args("--async-scheduling") + _EAGLE,
 )
 LOGITS_PROCESSORS = Rule(
@@ -134,8 +154,8 @@ LOGITS_PROCESSORS = Rule(
     "model: org/draft, numSpeculativeTokens: 7, options: {parallel_drafting: true}}]",
     passed=_args("--logits-processors", "team.filters:NoDigits") + _EAGLE,
 )
-# From here on ngram runs on the V2 runner, whose ngram works ahead.
-_NGRAM_AHEAD = since("0.33")
+# From here on only the V1 runner can't schedule ahead.
+_V1_ALONE = since("0.33")
 
 
 def _check_switches(candidate: Candidate) -> Iterator[Finding]:
@@ -153,12 +173,13 @@ def _check_switches(candidate: Candidate) -> Iterator[Finding]:
 
 def _is_behind(candidate: Candidate) -> bool:
     """Whether its steps can't be scheduled before the one before has ended."""
-    method = candidate.drafter.method
-    if method == "ngram":
-        return not _NGRAM_AHEAD.holds(candidate.setting.version)
-    return method == "suffix" or bool(as_switch(candidate.options.get("disable_padded_drafter_batch")))
+    if _V1_ALONE.holds(candidate.setting.version) and runner_of(candidate) is not Runner.V1:
+        return False
+    looked_up = candidate.drafter.method in ("ngram", "suffix")
+    return looked_up or bool(as_switch(candidate.options.get("disable_padded_drafter_batch")))
 
 
+_WATERMARK = '{"algorithm": "dual_key_gumbel", "key": 7}'
 WATERMARK = Rule(
     code="SD508",
     name="watermarks",
@@ -166,8 +187,8 @@ WATERMARK = Rule(
     title="Watermarks need sampled drafts, standard rejection and one token after another",
     why="The engine refuses to start with other drafters.",
     source="VllmConfig of vLLM 0.32",
-    refused=_args("--watermark-config", "x") + _EAGLE,
-    passed=_args("--watermark-config", "x", "--max-num-seqs", "64")
+    refused=_args("--watermark-config", _WATERMARK) + _EAGLE,
+    passed=_args("--watermark-config", _WATERMARK, "--max-num-seqs", "64")
     + "drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4, "
     "options: {draft_sample_method: probabilistic}}]",
 )
@@ -220,6 +241,7 @@ RULES: tuple[Rule, ...] = (
     NGRAM_ON_HYBRID,
     LORA_TOKENS,
     BUDGET,
+    DEFAULT_BUDGET,
     FEWER_REQUESTS,
     FAST_PREFILL,
     ASYNC,
@@ -230,6 +252,7 @@ RULES: tuple[Rule, ...] = (
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_hybrid,
+    _check_lora,
     _check_budget,
     _check_switches,
     _check_watermark,

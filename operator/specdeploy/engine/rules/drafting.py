@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.kinds import as_switch, as_whole
+from specdeploy.engine.methods import Runner
 from specdeploy.engine.options import MODELS
+from specdeploy.engine.runner import runner_of
 from specdeploy.engine.serving import size_of
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import since
 
 _E = "name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4"
 _N = "name: d, method: ngram, numSpeculativeTokens: 4"
@@ -143,17 +146,20 @@ UNPADDED = Rule(
     name="unpadded-batches",
     severity=Severity.WARNING,
     title="disable_padded_drafter_batch turns async scheduling off",
-    why="The baseline keeps it on, so the drafter starts with a handicap; the V2 runner has no other use "
-    "for it.",
-    source="VllmConfig of vLLM 0.32",
-    refused=_example(_E, "disable_padded_drafter_batch: true"),
-    passed=_example(_E, "disable_padded_drafter_batch: false"),
+    why="The baseline keeps it on, so the drafter starts with a handicap. From 0.33 on only on the V1 "
+    "runner.",
+    source="VllmConfig of vLLM 0.18 to 0.33",
+    refused=_example(_E, "disable_padded_drafter_batch: true", "engine: {vllmVersion: '0.32.0'}"),
+    passed=_example(_E, "disable_padded_drafter_batch: true", "engine: {vllmVersion: '0.33.0'}"),
 )
+_V1_ALONE = since("0.33")
 
 
 def _check_padding(candidate: Candidate) -> Iterator[Finding]:
-    key = "disable_padded_drafter_batch"
-    if as_switch(candidate.options.get(key)) and not candidate.setting.flag("--no-async-scheduling"):
+    key, setting = "disable_padded_drafter_batch", candidate.setting
+    if not as_switch(candidate.options.get(key)) or setting.flag("--no-async-scheduling"):
+        return
+    if not _V1_ALONE.holds(setting.version) or runner_of(candidate) is Runner.V1:
         reason = "it turns async scheduling off for this arm alone"
         yield UNPADDED.at(f"{candidate.path}.options.{key}", reason, "remove it")
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.image import is_stock
 from specdeploy.engine.methods import METHODS
-from specdeploy.engine.missing import Missing, missing
 from specdeploy.engine.options import FIELDS, PATH_METHODS
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -15,30 +14,31 @@ METHOD_TOO_YOUNG = Rule(
     severity=Severity.ERROR,
     title="The method came after the image's vLLM",
     why="An engine that does not know the method refuses to start.",
-    source="SpeculativeConfig of vLLM 0.20 to 0.33",
+    source="SpeculativeConfig of vLLM 0.18 to 0.33",
     refused="""
-engine: {vllmVersion: "0.22.1"}
+engine: {vllmVersion: "0.24.0"}
 drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
 """,
     passed="""
-engine: {vllmVersion: "0.26.0"}
+engine: {vllmVersion: "0.25.0"}
 drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
 """,
 )
-METHOD_PERHAPS_MISSING = Rule(
+METHOD_IN_SOME_BUILDS = Rule(
     code="SD302",
-    name="method-perhaps-missing",
+    name="method-in-some-builds",
     severity=Severity.WARNING,
-    title="The method was first seen in a newer release than the image's",
-    why="Nobody looked at the releases in between; where it is missing the engine refuses to start.",
-    source="SpeculativeConfig of vLLM 0.24.0 and 0.26.0; AMD measured dspark on a build of 0.23.1 "
-    "(2026-08-20)",
+    title="Only some development builds of this version have the method",
+    why="0.23.1 was never released; what calls itself so may be from weeks before dspark or after it. "
+    "Where it is "
+    "missing the engine refuses to start.",
+    source="AMD's measurements of 2026-08-20, made on vLLM 0.23.1rc1.dev1120",
     refused="""
-engine: {vllmVersion: "0.25.1"}
+engine: {vllmVersion: "0.23.1"}
 drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
 """,
     passed="""
-engine: {vllmVersion: "0.26.0"}
+engine: {vllmVersion: "0.25.0"}
 drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
 """,
 )
@@ -46,12 +46,10 @@ drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
 
 def _check_release(candidate: Candidate) -> Iterator[Finding]:
     method, version = METHODS[candidate.drafter.method], candidate.setting.version
-    lacking = missing(method.span, version, method.seen)
-    if lacking is None:
+    if version is None or not method.span.is_ahead_of(version):
         return
-    rule = METHOD_TOO_YOUNG if lacking is Missing.SURELY else METHOD_PERHAPS_MISSING
-    came = "came with" if lacking is Missing.SURELY else "was first seen in"
-    reason = f"{method.name} {came} vLLM {method.span.since}, the image has {version}"
+    rule = METHOD_IN_SOME_BUILDS if version in method.builds else METHOD_TOO_YOUNG
+    reason = f"{method.name} came with vLLM {method.span.since}, the image has {version}"
     yield rule.at(f"{candidate.path}.method", reason, "use a newer spec.engine.image or another method")
 
 
@@ -60,15 +58,15 @@ FIELD_TOO_YOUNG = Rule(
     name="backend-of-drafter-too-young",
     severity=Severity.ERROR,
     title="The image's vLLM gives drafters no attention backend of their own",
-    why="vLLM refuses keys that it does not know, this one before 0.24.",
-    source="SpeculativeConfig of vLLM 0.22.1 and 0.24.0; AMD set it on a build of 0.23.1 (2026-08-20)",
+    why="vLLM refuses keys that it does not know, this one before 0.21.",
+    source="SpeculativeConfig of vLLM 0.20.2 and 0.21.0",
     refused="""
-engine: {vllmVersion: "0.22.1"}
+engine: {vllmVersion: "0.20.2"}
 drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4,
   attentionBackend: TRITON_ATTN}]
 """,
     passed="""
-engine: {vllmVersion: "0.23.1"}
+engine: {vllmVersion: "0.21.0"}
 drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4,
   attentionBackend: TRITON_ATTN}]
 """,
@@ -76,10 +74,8 @@ drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4,
 
 
 def _check_backend_field(candidate: Candidate) -> Iterator[Finding]:
-    field = FIELDS["attention_backend"]
-    version = candidate.setting.version
-    lacking = missing(field.span, version, field.seen)
-    if candidate.drafter.attention_backend and lacking is Missing.SURELY:
+    field, version = FIELDS["attention_backend"], candidate.setting.version
+    if candidate.drafter.attention_backend and field.span.is_ahead_of(version):
         reason = f"it came with vLLM {field.span.since}, the image has {version}"
         yield FIELD_TOO_YOUNG.at(f"{candidate.path}.{field.name}", reason, "remove it or use a newer image")
 
@@ -166,7 +162,7 @@ def _check_twin(candidate: Candidate) -> Iterator[Finding]:
 
 RULES: tuple[Rule, ...] = (
     METHOD_TOO_YOUNG,
-    METHOD_PERHAPS_MISSING,
+    METHOD_IN_SOME_BUILDS,
     FIELD_TOO_YOUNG,
     PACKAGE_MISSING,
     PATH_TRAP,

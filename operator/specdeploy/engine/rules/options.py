@@ -10,11 +10,10 @@ from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import options as table
 from specdeploy.engine.kinds import Kind, as_switch
 from specdeploy.engine.methods import NOT_TAKEN
-from specdeploy.engine.missing import Missing, missing
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import beyond_tables
 
-_CONFIG = "SpeculativeConfig of vLLM 0.20 to 0.33"
+_CONFIG = "SpeculativeConfig of vLLM 0.18 to 0.33"
 _D = "name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4"
 
 
@@ -74,16 +73,6 @@ TOO_YOUNG = Rule(
     refused=_example("disable_eagle_block_drop: true", 'engine: {vllmVersion: "0.29.0"}'),
     passed=_example("disable_eagle_block_drop: true", 'engine: {vllmVersion: "0.30.0"}'),
 )
-PERHAPS_MISSING = Rule(
-    code="SD406",
-    name="option-perhaps-missing",
-    severity=Severity.WARNING,
-    title="The key, or its value, was first seen in a newer release than the image's",
-    why="Nobody looked at the releases in between; where it is missing the engine refuses to start.",
-    source="SpeculativeConfig of vLLM 0.20, 0.22, 0.24 and 0.26 to 0.33",
-    refused=_example("kv_cache_dtype: fp8", 'engine: {vllmVersion: "0.25.1"}'),
-    passed=_example("kv_cache_dtype: fp8", 'engine: {vllmVersion: "0.26.0"}'),
-)
 IS_OVER = Rule(
     code="SD407",
     name="option-is-over",
@@ -122,7 +111,7 @@ NEVER_RIGHT = Rule(
     severity=Severity.ERROR,
     title="vLLM has the key only to refuse it",
     why="tensor_parallel_size stands in the config to catch people who mean draft_tensor_parallel_size.",
-    source="SpeculativeConfig of vLLM 0.20 to 0.33",
+    source="SpeculativeConfig of vLLM 0.18 to 0.33",
     refused=_example("tensor_parallel_size: 1"),
     passed=_example("draft_tensor_parallel_size: 1"),
 )
@@ -193,23 +182,20 @@ def _foreign(candidate: Candidate, key: str, option: table.Option) -> Finding | 
 
 def _release(candidate: Candidate, key: str, value: object) -> Finding | None:
     """What is wrong with the release for the key, or for its value where values come and go."""
-    span, version = table.OPTIONS[key].span, candidate.setting.version
-    if key == "rejection_sample_method" and isinstance(value, str):
-        span = table.REJECTIONS.get(value, span)
+    version, values = candidate.setting.version, table.VALUES.get(key, {})
+    spans = [
+        table.OPTIONS[key].span,
+        *([values[value]] if isinstance(value, str) and value in values else []),
+    ]
     field = _path(candidate, key)
-    if span.is_over_in(version):
-        fix = f"write {span.now}" if span.now else "remove it"
-        return IS_OVER.at(field, f"it ended with vLLM {span.until}, {_image(candidate)}", fix)
-    lacking = missing(span, version)
-    if lacking is None:
-        return None
-    rule = TOO_YOUNG if lacking is Missing.SURELY else PERHAPS_MISSING
-    came = "came with" if lacking is Missing.SURELY else "was first seen in"
-    return rule.at(
-        field,
-        f"it {came} vLLM {span.since}, {_image(candidate)}",
-        "use a newer spec.engine.image or remove it",
-    )
+    for span in spans:
+        if span.is_over_in(version):
+            fix = f"write {span.now}" if span.now else "remove it"
+            return IS_OVER.at(field, f"it ended with vLLM {span.until}, {_image(candidate)}", fix)
+        if span.is_ahead_of(version):
+            reason = f"it came with vLLM {span.since}, {_image(candidate)}"
+            return TOO_YOUNG.at(field, reason, "use a newer spec.engine.image or remove it")
+    return None
 
 
 def _is_default(value: object, option: table.Option) -> bool:
@@ -261,7 +247,6 @@ RULES: tuple[Rule, ...] = (
     WRONG_VALUE,
     LOOSE_VALUE,
     TOO_YOUNG,
-    PERHAPS_MISSING,
     IS_OVER,
     IGNORED,
     REFUSED_ELSEWHERE,

@@ -7,6 +7,7 @@ from specdeploy.engine import options as table
 from specdeploy.engine.kinds import as_switch, as_whole
 from specdeploy.engine.serving import sequences
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import since
 
 _D = "name: d, method: eagle3, model: org/draft"
 
@@ -122,6 +123,29 @@ PROBABILISTIC_ARGMAX = Rule(
     refused=_example("use_local_argmax_reduction: true, draft_sample_method: probabilistic"),
     passed=_example("use_local_argmax_reduction: true"),
 )
+ARGMAX_VOCABULARY = Rule(
+    code="SD427",
+    name="another-vocabulary-without-logits",
+    severity=Severity.ERROR,
+    title="Another vocabulary needs logits that use_local_argmax_reduction never gathers",
+    why="From 0.33 on the engine refuses to start.",
+    source="SpeculativeConfig of vLLM 0.33",
+    refused="drafters: [{name: d, method: draft_model, model: org/draft, numSpeculativeTokens: 4, "
+    "options: {use_heterogeneous_vocab: true, use_local_argmax_reduction: true}}]",
+    passed="drafters: [{name: d, method: draft_model, model: org/draft, numSpeculativeTokens: 4, "
+    "options: {use_local_argmax_reduction: true}}]",
+)
+_ARGMAX_REFUSED = since("0.33")
+
+
+def _check_vocabulary(candidate: Candidate) -> Iterator[Finding]:
+    keys = ("use_heterogeneous_vocab", "use_local_argmax_reduction")
+    both = all(as_switch(candidate.options.get(key)) for key in keys)
+    if both and _ARGMAX_REFUSED.holds(candidate.setting.version):
+        reason = f"it does not work with {keys[1]}"
+        yield ARGMAX_VOCABULARY.at(_path(candidate, keys[0]), reason, "remove one of the two")
+
+
 PROBABILISTIC_MEMORY = Rule(
     code="SD426",
     name="memory-of-sampled-drafts",
@@ -166,6 +190,7 @@ RULES: tuple[Rule, ...] = (
     PROBABILISTIC_VOCABULARY,
     PROBABILISTIC_ARGMAX,
     PROBABILISTIC_MEMORY,
+    ARGMAX_VOCABULARY,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
@@ -173,4 +198,5 @@ DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_lossy,
     _check_fly,
     _check_probabilistic,
+    _check_vocabulary,
 )

@@ -25,7 +25,7 @@ V2_FORCED = Rule(
     severity=Severity.ERROR,
     title="The V2 runner is forced, and lacks what the drafter needs",
     why="Left alone vLLM would fall back to V1; forced, the engine refuses to start.",
-    source="VllmConfig of vLLM 0.32",
+    source="VllmConfig of vLLM 0.29 to 0.33",
     refused=_env("1") + _PEAGLE,
     passed=_env("1") + _DSPARK,
 )
@@ -34,8 +34,10 @@ V1_LACKS = Rule(
     name="runner-v1-lacks-it",
     severity=Severity.ERROR,
     title="The drafter gets the V1 runner, which lacks what it needs",
-    why="Variables, --enable-dbo or another option of the drafter lead to V1; the engine refuses to start.",
-    source="VllmConfig of vLLM 0.32",
+    why="Variables, --enable-dbo, another option of the drafter, or on ROCm DeepSeek-V4 from 0.29 to 0.31 "
+    "lead to "
+    "V1; the engine refuses to start.",
+    source="VllmConfig of vLLM 0.29 to 0.33",
     refused=_env("0") + _DSPARK,
     passed=_env("0") + _PEAGLE,
 )
@@ -65,8 +67,9 @@ def _check_runner(candidate: Candidate) -> Iterator[Finding]:
             candidate, V2_FORCED, (*needs_v1, *dbo), f"remove {runner.VARIABLE} from spec.engine.env"
         )
     elif runner.runner_of(candidate) is Runner.V1:
-        yield from _refused(candidate, V1_LACKS, needs_v2, f"remove {_cause(candidate)}")
-    if choice is None and needs_v1 and not needs_v2 and not is_on(setting, "--enable-dbo"):
+        yield from _refused(candidate, V1_LACKS, needs_v2, _remedy(candidate))
+    baseline_too = is_on(setting, "--enable-dbo") or runner.stays_on_v1(setting)
+    if choice is None and needs_v1 and not needs_v2 and not baseline_too:
         reason = f"{needs_v1[0]} needs the V1 model runner, the baseline runs on V2"
         yield OTHER_RUNNER.at(candidate.path, reason, "know it when you read the verdict")
 
@@ -77,11 +80,15 @@ def _refused(candidate: Candidate, rule: Rule, lacking: tuple[str, ...], fix: st
         yield rule.at(candidate.path, f"the {which} model runner can't run {what}", fix)
 
 
-def _cause(candidate: Candidate) -> str:
-    """What leads this drafter to V1."""
+def _remedy(candidate: Candidate) -> str:
+    """How to get away from what leads this drafter to V1."""
     if runner.forced(candidate.setting) is Runner.V1:
-        return f"{runner.VARIABLE} from spec.engine.env"
-    return next(iter(runner.beyond_v2(candidate)), "--enable-dbo")
+        return f"remove {runner.VARIABLE} from spec.engine.env"
+    causes = runner.beyond_v2(candidate)
+    if causes:
+        return f"remove {causes[0]}"
+    on_v1 = runner.stays_on_v1(candidate.setting)
+    return f"set {runner.VARIABLE} to 1 in spec.engine.env, for every arm" if on_v1 else "remove --enable-dbo"
 
 
 RULES: tuple[Rule, ...] = (V2_FORCED, V1_LACKS, OTHER_RUNNER)

@@ -6,9 +6,11 @@ from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.kinds import as_switch
 from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import between
 
 KEY = "enable_adaptive_verification"
 _D = "name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7"
+_E = "name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4"
 
 
 def _example(before: str = "", more: str = "", drafter: str = _D) -> str:
@@ -66,6 +68,17 @@ ON_HYBRID = Rule(
         "model: Qwen/Qwen3-8B", drafter="name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7"
     ),
 )
+DSPARK_ALONE = Rule(
+    code="SD524",
+    name="adaptive-verification-of-dspark-alone",
+    severity=Severity.ERROR,
+    title="Up to 0.29 adaptive verification is for dspark alone",
+    why="The engine refuses to start; from 0.30 on other drafters with a model have it by an estimate.",
+    source="SpeculativeConfig of vLLM 0.28 to 0.30; pull request 52228",
+    refused=_example("engine: {vllmVersion: '0.29.0'}", drafter=_E),
+    passed=_example("engine: {vllmVersion: '0.30.0'}", drafter=_E),
+)
+_DSPARK_ALONE = between("0.28", "0.30")
 _FLAGS: dict[str, str] = {
     "--enforce-eager": "it needs graphs, --enforce-eager turns them off",
     "--enable-lora": "it does not work with LoRA",
@@ -83,6 +96,8 @@ def _check_adaptive(candidate: Candidate) -> Iterator[Finding]:
         yield WITH_FLAG.at(field, reason, "remove one of the two")
     if setting.parallel.pipeline > 1:
         yield WITH_PIPELINE.at(field, "vLLM refuses it with pipeline parallelism", "remove one of the two")
+    if candidate.drafter.method != "dspark" and _DSPARK_ALONE.holds(setting.version):
+        yield DSPARK_ALONE.at(field, f"vLLM {setting.version} has it for dspark alone", "remove it")
     argmax = as_switch(candidate.options.get("use_local_argmax_reduction"))
     if argmax and candidate.drafter.method != "dspark":
         reason = "it needs the logits that use_local_argmax_reduction never gathers"
@@ -91,6 +106,6 @@ def _check_adaptive(candidate: Candidate) -> Iterator[Finding]:
         yield ON_HYBRID.at(field, "no attention backend is known to run it on a hybrid target", "remove it")
 
 
-RULES: tuple[Rule, ...] = (WITH_FLAG, WITH_PIPELINE, WITHOUT_LOGITS, ON_HYBRID)
+RULES: tuple[Rule, ...] = (WITH_FLAG, WITH_PIPELINE, WITHOUT_LOGITS, ON_HYBRID, DSPARK_ALONE)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_adaptive,)

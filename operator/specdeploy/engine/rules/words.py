@@ -1,12 +1,13 @@
 """Rules on the names in a drafter's options: cache types, MoE backends, quantizations."""
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.image import is_stock
-from specdeploy.engine.options import OPEN_WORDS, WORDS, WORDS_OF
+from specdeploy.engine.options import MODELS, OPEN_VALUES, VALUES, WORD_KEYS
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import beyond_tables
 
 
 def _example(options: str, before: str = "") -> str:
@@ -18,41 +19,53 @@ WRONG_WORD = Rule(
     code="SD411",
     name="unknown-word",
     severity=Severity.ERROR,
-    title="vLLM 0.32 does not know the word",
-    why="Cache types, MoE backends and, in the stock image, quantizations are closed lists.",
-    source="vLLM 0.32: CacheDType, MoEBackend, QuantizationMethods",
-    refused=_example("kv_cache_dtype: fp8_e4m3fn", 'engine: {vllmVersion: "0.32.0"}'),
-    passed=_example("kv_cache_dtype: fp8_e4m3", 'engine: {vllmVersion: "0.32.0"}'),
+    title="No release of vLLM knows the word",
+    why="Cache types, MoE backends and, in the stock image, quantizations are closed lists; the engine "
+    "refuses "
+    "to start.",
+    source="vLLM 0.18 to 0.33: CacheDType, MoEBackend, QuantizationMethods",
+    refused=_example("kv_cache_dtype: fp8_e4m3fn"),
+    passed=_example("kv_cache_dtype: fp8_e4m3"),
 )
 UNSURE_WORD = Rule(
     code="SD412",
     name="unfamiliar-word",
     severity=Severity.WARNING,
-    title="The word is not in the list of vLLM 0.32, and the image has another release or is not the "
-    "stock one",
-    why="These lists change with each release, and an image may add to the quantizations.",
-    source="vLLM 0.32: CacheDType, MoEBackend, QuantizationMethods",
-    refused=_example("kv_cache_dtype: fp8_e4m3fn"),
-    passed=_example("kv_cache_dtype: fp8_e4m3"),
+    title="The word is in no list of vLLM's, but this image may have longer ones",
+    why="The image is newer than the tables or its version is unknown; or it is not the stock one, and a "
+    "package "
+    "in it may add quantizations, and from 0.33 on cache types.",
+    source="vLLM 0.18 to 0.33: CacheDType, MoEBackend, QuantizationMethods",
+    refused=_example("kv_cache_dtype: ours", "engine: {image: 'registry.example/team/vllm:v0.33.0'}"),
+    passed=_example("kv_cache_dtype: fp8", "engine: {image: 'registry.example/team/vllm:v0.33.0'}"),
 )
 
 
 def _check_words(candidate: Candidate) -> Iterator[Finding]:
-    setting = candidate.setting
-    listed = setting.version is not None and setting.version[:2] == WORDS_OF[:2]
-    for key, words in WORDS.items():
-        word = candidate.options.get(key)
-        if not isinstance(word, str) or not word or word.lower() in words:
+    for key in WORD_KEYS:
+        word, words = candidate.options.get(key), VALUES[key]
+        if not isinstance(word, str) or not word or word in words:
             continue
-        closed = key not in OPEN_WORDS or is_stock(setting.image)
-        rule = WRONG_WORD if listed and closed else UNSURE_WORD
-        reason = f"it is {word!r:.60}, which vLLM {WORDS_OF} does not know"
+        if key == "quantization" and candidate.drafter.method not in MODELS:
+            continue  # read only where a drafter has weights
+        rule = WRONG_WORD if _is_closed(candidate.setting, key) else UNSURE_WORD
+        reason = f"it is {word!r:.60}, which vLLM does not know"
         yield rule.at(f"{candidate.path}.options.{key}", reason, _fix(word, words))
 
 
-def _fix(word: str, words: tuple[str, ...]) -> str:
+def _is_closed(setting: Setting, key: str) -> bool:
+    """Whether this image takes no word that the tables don't list."""
+    if setting.version is None or beyond_tables(setting.version):
+        return False
+    may_grow = key in OPEN_VALUES and OPEN_VALUES[key].holds(setting.version)
+    return not may_grow or is_stock(setting.image)
+
+
+def _fix(word: str, words: Iterable[str]) -> str:
     near = difflib.get_close_matches(word, words, n=1)
-    return f"write {near[0]}" if near else f"write one of {', '.join(words[:6])} ..."
+    return (
+        f"write {near[0]}" if near else f"write a word that vLLM lists, such as {', '.join(list(words)[:5])}"
+    )
 
 
 RULES: tuple[Rule, ...] = (WRONG_WORD, UNSURE_WORD)
