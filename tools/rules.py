@@ -12,8 +12,9 @@ from specdeploy.cli.engine_word import RULES as OF_THE_ENGINE
 from specdeploy.cli.reading import RULES as OF_THE_FILE
 from specdeploy.engine import known_bad
 from specdeploy.engine.rules import RULES
+from specdeploy.engine.rules.known import rule_of
 from specdeploy.engine.rules.not_checkable import NOT_CHECKABLE
-from tools.markdown import table
+from tools.markdown import releases, table
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "rules"
 INDEX, NOT_KNOWN = "README.md", "not-checkable.md"
@@ -77,10 +78,18 @@ def _parts(rule: Rule) -> Iterator[str]:
     yield f"`{rule.name}`, {rule.severity.value}. {SEVERITIES[rule.severity]}\n"
     yield f"{rule.why.strip()}\n"
     yield f"Source: {rule.source}\n"
+    rows = [(_capital(row.what), releases(row.span), row.fix, row.source) for row in _known(rule)]
+    if rows:
+        yield table(("What happens", "vLLM", "What to do", "Source"), rows)
     about = WHOLE_FILE if rule.code[2] == "0" else PART_OF_A_SPEC
     yield f"## Found in\n\n{_example(rule.refused, about)}"
     yield f"## Not found in\n\n{_example(rule.passed, about)}"
     yield f"[All rules]({INDEX})\n"
+
+
+def _known(rule: Rule) -> list[known_bad.KnownBad]:
+    """The combinations that are told by a rule."""
+    return [row for row in known_bad.KNOWN_BAD if rule_of(row) is rule]
 
 
 def _example(text: str, about: str) -> str:

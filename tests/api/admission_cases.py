@@ -42,6 +42,7 @@ PVC = {"persistentVolumeClaim": {"claimName": "models"}}
 
 ACCEPTED: dict[str, Object] = {
     "the smallest one": sd(drafters=GONE),
+    "fields without a value": sd(replicas=None, servedModelName=None, drafters=None, engine={"args": None}),
     "no replicas at all": sd(replicas=0),
     "as many replicas as may be": sd(replicas=1000),
     "a name of 40 characters": sd("a" * 40),
@@ -86,6 +87,10 @@ REFUSED: dict[str, tuple[Object, str, str]] = {
     "a name too long": (sd("a" * 41), NAME, "choose another name"),
     "a name that begins with a digit": (sd("4gemma"), NAME, "choose another name"),
     "a name with a dot": (sd("gemma.4"), NAME, "choose another name"),
+    "a number in quotes": (sd(replicas="4"), "spec.replicas", "must be of type integer"),
+    "a number without quotes": (env(value=1), "spec.engine.env[0].value", "must be of type string"),
+    "half a replica": (sd(replicas=1.5), "spec.replicas", "must be of type integer"),
+    "a list of nothing": (sd(promotion={"steps": [None]}), "spec.promotion.steps[0]", "must be of type"),
     "negative replicas": (sd(replicas=-1), "spec.replicas", f"{LEAST}0"),
     "too many replicas": (sd(replicas=1001), "spec.replicas", f"{MOST}1000"),
     "another maker's GPU": (sd(accelerator={"type": "H100"}), "spec.accelerator.type", 'values: "MI210"'),
