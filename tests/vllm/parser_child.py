@@ -1,12 +1,16 @@
 """Run by the engine's own interpreter: prints what vLLM's argument parser and its environment know, as JSON.
 
-`{"version": "0.32.0", "flags": {"--dtype": "one", ...}, "variables": ["VLLM_PORT", ...]}`; a flag takes none,
-one, maybe (one or none) or some values. Short flags are left out.
+`{"version": "0.32.0", "flags": {"--dtype": "one", ...}, "variables": ["VLLM_PORT", ...], "refused": [...]}`;
+a flag takes none, one, maybe (one or none) or some values, short flags are left out. `refused` has, for each
+list of arguments in the JSON on stdin, what the parser says against it, or null.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import importlib
+import io
 import json
 import sys
 from typing import Any
@@ -21,13 +25,28 @@ def main() -> None:
     envs = importlib.import_module("vllm.envs")
     parser = importlib.import_module("vllm.utils.argparse_utils").FlexibleArgumentParser(prog="vllm serve")
     serve_parser(parser)
+    refused = [refusal(parser, arguments) for arguments in json.load(sys.stdin)]
     known = {
         name: TAKES[action.nargs]
         for name, action in parser._option_string_actions.items()
         if name.startswith("--") and name != "--help"
     }
     variables = sorted(name for name in envs.environment_variables if name.startswith("VLLM_"))
-    json.dump({"version": vllm.__version__, "flags": known, "variables": variables}, sys.stdout)
+    found = {"version": vllm.__version__, "flags": known, "variables": variables, "refused": refused}
+    json.dump(found, sys.stdout)
+
+
+def refusal(parser: Any, arguments: list[str]) -> str | None:
+    """What is wrong with them; None where the parser takes them."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            parser.parse_args(["org/model", *arguments])
+    except SystemExit:
+        return said.getvalue()
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        return str(error)
+    return None
 
 
 def serve_parser(parser: Any) -> None:
