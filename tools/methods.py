@@ -6,7 +6,7 @@ A test fails when the committed page is another.
 from pathlib import Path
 
 from specdeploy.engine.methods import CHANGES, METHODS, MTP_ALIASES, NOT_TAKEN, Method
-from specdeploy.engine.options import FIELDS, LOSSY, MODELS, OPTIONS, REFUSED, REJECTIONS, SYNTHETIC, Option
+from specdeploy.engine.options import FIELDS, LOSSY, MODELS, OPTIONS, REFUSED, SYNTHETIC, VALUES, Option
 from tools.markdown import code, releases, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "methods.md"
@@ -70,7 +70,8 @@ def page() -> str:
 
 def _method(method: Method) -> tuple[str, ...]:
     needs = f"{method.needs.value}; needs {method.package} in the image" if method.package else method.needs
-    has = releases(method.span) + (f" (a build of {method.seen} had it)" if method.seen else "")
+    builds = " and ".join(str(version) for version in method.builds)
+    has = releases(method.span) + (f" (and some builds of {builds})" if builds else "")
     return f"`{method.name}`", method.title, has, needs, method.drafts.value
 
 
@@ -104,13 +105,15 @@ def _option(name: str, option: Option) -> tuple[str, ...]:
 
 
 def _rejections() -> list[tuple[str, ...]]:
+    rejections = VALUES["rejection_sample_method"]
+
     def remark(name: str) -> str:
         if name in LOSSY:
             return "changes what users read; only with `allowLossy: true`"
-        now = REJECTIONS[name].now
+        now = rejections[name].now
         return f"now `{now}`" if now else ""
 
-    return [(f"`{name}`", releases(span), remark(name)) for name, span in REJECTIONS.items()]
+    return [(f"`{name}`", releases(span), remark(name)) for name, span in rejections.items()]
 
 
 def _refused() -> str:

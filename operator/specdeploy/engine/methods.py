@@ -187,7 +187,7 @@ METHODS: dict[str, Method] = {
             Needs.NOTHING,
             Drafts.LOOKED_UP,
             "tokens copied at most, any number",
-            changes=(_NO_ASYNC,),
+            changes=(f"Up to 0.32: {_NO_ASYNC[0].lower()}{_NO_ASYNC[1:]}",),
         ),
         Method(
             "suffix",
@@ -250,7 +250,7 @@ NOT_TAKEN: dict[str, NotTaken] = {
     row.name: row
     for row in (
         NotTaken(
-            "ngram_gpu", ALWAYS, "ngram on the GPU, which ngram itself is from 0.29 on", "use method ngram"
+            "ngram_gpu", ALWAYS, "ngram on the GPU, which ngram itself is from 0.30 on", "use method ngram"
         ),
         NotTaken(
             "medusa", between(None, "0.33"), "vLLM dropped it in 0.33", "use a drafter of another method"
