@@ -149,6 +149,8 @@ def image(version: str) -> str:
         ("0.33.0", ["--dty", "half"], []),
         ("0.32.0", ["--kv-cache-dtype", "nonsense"], [("flag-with-a-wrong-value", "args[0]")]),
         ("0.32.0", ["--kv-cache-dtype", "fp8"], []),
+        ("0.33.0", ["--moe-backend", "Flashinfer-CutLASS"], []),
+        ("0.33.0", ["--moe-backend", "nonsense"], [("flag-with-a-wrong-value", "args[0]")]),
         ("0.33.0", ["--kv-cache-dtype", "of_a_plugin"], []),
         ("0.33.0", ["--compilation-config", "{"], [("flag-with-a-wrong-value", "args[0]")]),
         ("0.33.0", ["--compilation-config", '{"max_cudagraph_capture_size": 1k}'], []),

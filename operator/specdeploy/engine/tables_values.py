@@ -95,6 +95,11 @@ _CHOICES: dict[str, str] = {
         turboquant_4bit_nc turboquant_k3v4_nc turboquant_k8v4 ultraquant_4bit
     """,
     "--kv-offloading-backend": "lmcache native",
+    "--linear-backend": """
+        aiter auto b12x conch cutlass deep_gemm emulation exllama fbgemm flashinfer_b12x flashinfer_cudnn
+        flashinfer_cutedsl flashinfer_cutlass flashinfer_trtllm humming machete marlin torch triton xpu
+        xpu_woq
+    """,
     "--logprobs-mode": "processed_logits processed_logprobs raw_logits raw_logprobs",
     "--mamba-cache-dtype": "auto bfloat16 float16 float32",
     "--mamba-cache-mode": "align all none",
@@ -103,6 +108,12 @@ _CHOICES: dict[str, str] = {
     "--mm-hasher-algorithm": "blake3 sha256 sha512",
     "--mm-processor-cache-type": "lru shm",
     "--mm-tensor-ipc": "direct_rpc torch_shm",
+    "--moe-backend": """
+        aiter aiter_mega_moe aiter_triton_mxfp4_bf16 aiter_triton_mxfp4_mxfp4 auto b12x batched_triton cutlass
+        deep_gemm deep_gemm_mega_moe emulation flashinfer_b12x flashinfer_cutedsl flashinfer_cutlass
+        flashinfer_moe_ep_cutedsl flashinfer_moe_ep_mega_cutedsl flashinfer_moe_ep_mega_deep_gemm
+        flashinfer_trtllm flydsl hpc humming marlin rdna3 triton triton_unfused
+    """,
     "--performance-mode": "balanced interactivity throughput",
     "--prefix-caching-hash-algo": "sha256 sha256_cbor xxhash xxhash_cbor",
     "--runner": "auto generate pooling draft",
@@ -111,5 +122,7 @@ _CHOICES: dict[str, str] = {
 }
 # Where the choice is open from some release on.
 _CLOSED: dict[str, Span] = {"--kv-cache-dtype": between(None, "0.33")}
+# Those in which vLLM reads `Flashinfer-CutLASS` as `flashinfer_cutlass`.
+FOLDED = words("--linear-backend --moe-backend")
 
 CHOICES = {name: (words(values), _CLOSED.get(name, ALWAYS)) for name, values in _CHOICES.items()}

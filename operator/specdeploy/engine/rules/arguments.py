@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import arguments as table
+from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
 
 END_OF_FLAGS = Rule(
@@ -98,6 +99,18 @@ BACKEND_TWICE = Rule(
     refused="engine: {attentionBackend: TRITON_ATTN, args: [--attention-backend, ROCM_ATTN]}",
     passed="engine: {attentionBackend: TRITON_ATTN}",
 )
+NEEDS_ANOTHER = Rule(
+    code="SD119",
+    name="flag-needs-another",
+    severity=Severity.ERROR,
+    title="the flag does nothing without another one, and vLLM says so by not starting",
+    why="vLLM checks the pair when it has read its arguments, and ends.",
+    source="vLLM's validate_parsed_serve_args, 0.18 to 0.33",
+    refused="engine: {args: [--enable-auto-tool-choice]}",
+    passed="engine: {args: [--enable-auto-tool-choice, --tool-call-parser, hermes]}",
+)
+# Switch: what it needs beside it.
+_NEEDS = {"--enable-auto-tool-choice": "--tool-call-parser", "--enable-log-outputs": "--enable-log-requests"}
 
 _OWNED: tuple[tuple[Rule, Mapping[str, tuple[str, str]]], ...] = (
     (SPECULATION, table.SPECULATION),
@@ -138,6 +151,13 @@ def _check_backend(setting: Setting) -> Iterator[Finding]:
             yield BACKEND_TWICE.at(_path(flag.index), reason, "keep one of the two")
 
 
+def _check_pairs(setting: Setting) -> Iterator[Finding]:
+    for switch, needed in _NEEDS.items():
+        flag, other = setting.flag(switch), setting.flag(needed)
+        if flag and is_on(setting, switch) and other is None:
+            yield NEEDS_ANOTHER.at(_path(flag.index), f"{switch} needs {needed}", f"add {needed}")
+
+
 def _path(index: int) -> str:
     return f"spec.engine.args[{index}]"
 
@@ -147,10 +167,12 @@ RULES: tuple[Rule, ...] = (
     SEVERAL_WORDS,
     *(rule for rule, _ in _OWNED),
     BACKEND_TWICE,
+    NEEDS_ANOTHER,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_words,
     _check_owned,
     _check_backend,
+    _check_pairs,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()

@@ -220,7 +220,8 @@ def _wanted(flag: Flag, setting: Setting) -> str | None:
         if name in names and not fits(value):
             return wanted
     choices, closed = values.CHOICES.get(name, (frozenset[str](), ALWAYS))
-    if choices and value not in choices and closed.holds(setting.version):
+    word = value.lower().replace("-", "_") if name in values.FOLDED else value
+    if choices and word not in choices and closed.holds(setting.version):
         return " or ".join(sorted(choices))
     return None
 
