@@ -250,7 +250,7 @@ def _parts(schema: Schema, value: Any) -> Iterator[tuple[Schema, Any, str | int]
 
 
 def _is_too_long(schema: Schema, value: list[Any]) -> bool:
-    return len(value) > schema.get("maxItems", len(value))
+    return "maxItems" in schema and len(value) > int(schema["maxItems"])
 
 
 def _is_handed_on(schema: Schema) -> bool:
