@@ -10,7 +10,7 @@ FIELD = Rule(
     code="SD130",
     name="variable-with-a-field",
     severity=Severity.ERROR,
-    title="the variable is set by SpecDeploy",
+    title="The variable is set by SpecDeploy",
     why="It is set from a field of the spec, or to something that the pod depends on. A second value would "
     "be in force in its place.",
     source="SpecDeploy; for VLLM_PORT, vllm-project/vllm#34199",
@@ -21,7 +21,7 @@ TOKEN_TWICE = Rule(
     code="SD131",
     name="hub-token-twice",
     severity=Severity.ERROR,
-    title="the hub's token is given twice",
+    title="The hub's token is given twice",
     why="Only one of the two is in force, and which one depends on their names.",
     source="huggingface_hub: HF_TOKEN goes before HUGGING_FACE_HUB_TOKEN",
     refused="""\
@@ -34,7 +34,7 @@ DEV_MODE = Rule(
     code="SD132",
     name="development-endpoints",
     severity=Severity.WARNING,
-    title="the engine's development endpoints are open",
+    title="The engine's development endpoints are open",
     why="Whoever reaches the port can put the engine to sleep, drop its caches, call its workers and load "
     "other weights; the API key does not guard these paths.",
     source="vLLM's server: VLLM_SERVER_DEV_MODE; the key guards only /v1, /v2, /inference and /cohere",
@@ -45,7 +45,7 @@ KEEP_ALIVE = Rule(
     code="SD133",
     name="dead-engine-kept",
     severity=Severity.WARNING,
-    title="a server whose engine died goes on",
+    title="A server whose engine died goes on",
     why="vLLM ends the server of a dead engine within seconds, so that the pod starts anew and the trial "
     "sees it. Kept alive, the pod answers errors until its liveness probe gives up.",
     source="vLLM's launcher: VLLM_KEEP_ALIVE_ON_ENGINE_DEATH",
@@ -56,7 +56,7 @@ RUST_FRONTEND = Rule(
     code="SD134",
     name="rust-frontend",
     severity=Severity.WARNING,
-    title="the Rust front end shows fewer metrics",
+    title="The Rust front end shows fewer metrics",
     why="It has no cache_config_info and no process metrics, and series appear only after their first "
     "sample: the guards on KV blocks see nothing, and a restart is seen only by counters that go back.",
     source="vLLM 0.22 to 0.33: VLLM_USE_RUST_FRONTEND; gpustack/gpustack#6215",

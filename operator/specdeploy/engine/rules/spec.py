@@ -14,7 +14,7 @@ SPECULATES = Rule(
     code="SD101",
     name="target-speculates-by-itself",
     severity=Severity.ERROR,
-    title="the target is a draft checkpoint",
+    title="The target is a draft checkpoint",
     why="A checkpoint in the speculators format names its own target and turns speculation on, so that no "
     "arm would be without a drafter and nothing could be compared.",
     source="vLLM's documentation of speculators checkpoints",
@@ -27,7 +27,7 @@ READ_ONLY_CACHE = Rule(
     code="SD102",
     name="compile-cache-read-only",
     severity=Severity.ERROR,
-    title="compiled kernels can't be written",
+    title="Compiled kernels can't be written",
     why="Engines write compiled kernels to that volume while they start. They end where they can't.",
     source="vLLM's VLLM_CACHE_ROOT and Triton's TRITON_CACHE_DIR",
     refused="engine: {compileCache: {persistentVolumeClaim: {claimName: kernels, readOnly: true}}}",
@@ -37,7 +37,7 @@ WEIGHTS_LOST = Rule(
     code="SD103",
     name="weights-not-kept",
     severity=Severity.WARNING,
-    title="every pod downloads the model again",
+    title="Every pod downloads the model again",
     why="Weights that end with their pod are fetched anew by each pod of each trial: it starts later, and "
     "the hub answers 429 when many pods ask at once.",
     source="vllm-project/vllm#24541, huggingface/huggingface_hub#3312",
@@ -48,7 +48,7 @@ KERNELS_LOST = Rule(
     code="SD104",
     name="compiled-kernels-not-kept",
     severity=Severity.ADVICE,
-    title="every pod compiles its kernels again",
+    title="Every pod compiles its kernels again",
     why="With kernels from the pod before, a pod starts in about 40 % less time, and trials and rollbacks "
     "are as much faster.",
     source="vllm-project/vllm#49782, ROCm/aiter#4055",
@@ -59,7 +59,7 @@ NOTHING_OFFLINE = Rule(
     code="SD105",
     name="offline-without-weights",
     severity=Severity.WARNING,
-    title="the hub is not asked, and no volume has the model",
+    title="The hub is not asked, and no volume has the model",
     why="With weights.offline the engine finds models only on the volume of spec.engine.weights, and that "
     "volume is empty when its pod starts, unless an init container fills it.",
     source="huggingface_hub: HF_HUB_OFFLINE",
