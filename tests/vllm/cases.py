@@ -5,6 +5,8 @@ wrong kinds, numbers of tokens, parallel sizes, flags. Each case has a name that
 and drafts are the tiny models and the made-up ones of `configs`; one image, of the engine's own version.
 """
 
+import json
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,7 +73,7 @@ VALUES: dict[str, tuple[object, ...]] = {
     "quantization": ("fp8", "nonsense", 1, None),
     "moe_backend": ("triton", "nonsense", 1),
     "kv_cache_dtype": ("auto", "fp8", "nonsense", 8),
-    "max_model_len": (256, 0, 10_000_000, "256", 25.5),
+    "max_model_len": (256, 0, "256", 25.5),
     "code_revision": ("main", 1),
     "draft_load_config": ({"load_format": "dummy"}, {"no_such_key": 1}, {}, "dummy"),
     "enforce_eager": (True, False, "yes", "perhaps", 1, 2, None),
@@ -98,7 +100,7 @@ VALUES: dict[str, tuple[object, ...]] = {
     "fly_window_size": (2,),
     "fly_entropy_threshold": (0.3,),
     "fly_entropy_top_k": (3,),
-    "dspark_draft_topk": (8, 0, "8", 10_000_000),
+    "dspark_draft_topk": (8, 0, "8"),
     "xpress_topc": (4,),
     "draft_lm_head_quantization": ("fp8",),
     "use_local_argmax_reduction": (True, "perhaps"),
@@ -118,8 +120,10 @@ VALUES: dict[str, tuple[object, ...]] = {
     "no_such_key": (1,),
     "num-speculative-tokens": (5,),
 }
-# Combinations that one rule or another is about.
+# Combinations that one rule or another is about, and values that only a model's sizes make wrong.
 TOGETHER: tuple[dict[str, object], ...] = (
+    {"max_model_len": 10_000_000},
+    {"dspark_draft_topk": 10_000_000},
     {"prompt_lookup_min": 2, "prompt_lookup_max": 4},
     {"prompt_lookup_min": 5, "prompt_lookup_max": 2},
     {"enable_adaptive_verification": True, "use_local_argmax_reduction": True},
@@ -182,6 +186,27 @@ PLAIN_ARGUMENTS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("--tensor-parallel-size", "1.5")),
     (1, ("-tp", "1", "--enable-chunked-prefill")),
     (1, ("--max-num-seq", "8")),
+    (1, ("--enable-auto-tool-choice",)),
+    (1, ("--enable-auto-tool-choice", "--tool-call-parser", "hermes")),
+    (1, ("--decode-context-parallel-size", "2")),
+    (1, ("--data-parallel-size-local", "2")),
+    (1, ("--moe-backend", "nonsense")),
+    (1, ("--moe-backend", "aiter")),
+    (1, ("--quantization", "nonsense")),
+    (1, ("--load-format", "nonsense")),
+    (1, ("--load-format", "dummy")),
+    (1, ("--enable-batch-sharded-sampling",)),
+    (1, ("--watermark-config", "{}")),
+    (1, ("--scheduling-policy", "priority")),
+    (1, ("--scheduling-policy", "nonsense")),
+    (1, ("--hf-overrides", "{}")),
+    (1, ("--max_num_seqs", "8")),
+    (1, ("--max-num-batched-tokens", "2k")),
+    (1, ("--compilation-config.cudagraph_mode", "FULL")),
+    (1, ("-O3",)),
+    (1, ("--cudagraph-capture-sizes", "1", "2", "4")),
+    (1, ("--seed", "x")),
+    (1, ("--kv-transfer-config", "{}")),
 )
 
 # Drafts that are for other methods than the one that is asked for.
@@ -193,6 +218,9 @@ DRAFTS = (
     "deepseek-ai/dspark_qwen3_8b_block7",
     "RedHatAI/Qwen3-8B-speculator.eagle3",
 )
+SEED = 7
+MIXTURES = 300
+
 # Methods whose layers can be in the target itself.
 BUILT_IN = ("mtp", "dspark")
 # A target with several such layers, and numbers of tokens.
@@ -201,8 +229,23 @@ CHAINED = ("thinkingmachines/Inkling-NVFP4", (1, 8, 12, 16))
 
 def cases() -> tuple[Case, ...]:
     """All of them, in a fixed order; no two have the same name."""
-    found = (*_methods_with_options(), *_tokens(), *_backends(), *_arguments(), *_drafts(), *_targets())
+    one_thing = (*_methods_with_options(), *_tokens(), *_backends(), *_arguments(), *_drafts(), *_targets())
+    found = (*one_thing, *_mixtures(random.Random(SEED)))
     return tuple({case.name: case for case in found}.values())
+
+
+def _mixtures(chance: random.Random) -> Iterator[Case]:
+    """Several things at once, right and wrong, drawn at random and always the same."""
+    for _ in range(MIXTURES):
+        method = chance.choice(list(PAIRS))
+        gpus, arguments = chance.choice(((1, ()), *ARGUMENTS))
+        keys = chance.sample(list(VALUES), chance.choice((1, 2, 2, 3)))
+        written = {
+            "options": {key: chance.choice(VALUES[key]) for key in keys},
+            "numSpeculativeTokens": chance.choice((1, 2, 3, 7, 15)),
+        }
+        name = f"{_written(method, gpus, arguments)} {json.dumps(written)}"
+        yield _case(name, method, PAIRS[method], gpus, arguments, **written)
 
 
 def _methods_with_options() -> Iterator[Case]:

@@ -53,14 +53,21 @@ class EngineWord:
         models: a folder in which `<org>/<name>/config.json` stands for the hub's; None: the hub's cache.
         environ: the child's environment, on top of which downloads and usage reports are off unless it sets
             those variables itself. None: this process's own.
+        answer_seconds: how long an answer may take, the first one with the start included.
     """
 
     def __init__(
-        self, python: Path | str, models: Path | None = None, environ: Mapping[str, str] | None = None
+        self,
+        python: Path | str,
+        models: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        *,
+        answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self._python = python
         self._models = models
         self._environ = {**QUIET, **(os.environ if environ is None else environ)}
+        self._answer_seconds = answer_seconds
         self._hello: dict[str, Any] | None = None
         self._unread = b""
 
@@ -76,22 +83,27 @@ class EngineWord:
         if self._models is not None and not self._models.is_dir():
             raise EngineWordError(f"{self._models} is no folder of models")
         self._log: IO[bytes] = tempfile.TemporaryFile()
+        self._answers, answers = os.pipe()  # a pipe of their own: vLLM and its libraries print to stdout
+        script = str(Path(__file__).with_name("child.py"))
         # Its folder is where a relative path begins, so a folder `org/name` goes before the hub's model.
         self._child = subprocess.Popen(
-            [os.path.abspath(python), str(Path(__file__).with_name("child.py"))],
+            [os.path.abspath(python), script, str(answers)],
             env=self._environ,
             cwd=self._models,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=self._log,
             stderr=self._log,
+            pass_fds=(answers,),
             start_new_session=True,
         )
+        os.close(answers)
         return self
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.communicate()
+        os.close(self._answers)
         self._log.close()
 
     def version(self) -> str:
@@ -121,13 +133,12 @@ class EngineWord:
         return self._hello
 
     def _next_answer(self) -> dict[str, Any]:
-        assert self._child.stdout is not None
-        deadline = time.monotonic() + ANSWER_SECONDS
+        deadline = time.monotonic() + self._answer_seconds
         while b"\n" not in self._unread:
             left = max(deadline - time.monotonic(), 0)
-            if not select.select([self._child.stdout], [], [], left)[0]:
-                raise EngineWordError(self._with_log(f"vLLM gave no answer in {ANSWER_SECONDS:.0f} s"))
-            more = os.read(self._child.stdout.fileno(), 1 << 16)
+            if not select.select([self._answers], [], [], left)[0]:
+                raise EngineWordError(self._with_log(f"vLLM gave no answer in {self._answer_seconds:g} s"))
+            more = os.read(self._answers, 1 << 16)
             if not more:
                 raise EngineWordError(self._with_log(f"vLLM ended with code {self._child.wait()}"))
             self._unread += more

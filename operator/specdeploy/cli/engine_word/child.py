@@ -1,10 +1,10 @@
 """Says for command lines whether vLLM takes them, without starting an engine.
 
 Run by an interpreter that has vLLM; nothing of SpecDeploy is imported, it is not installed there. `asking` is
-the other end. The first line written is `{"version": "0.32.0", "platform": "cpu"}`. Then each JSON line read,
-`{"arguments": ["MODEL", "--flag", ...]}` (what would follow `vllm serve`), is answered by the fields of
-`asking.Answer`: parsed by vLLM's own parser, then made into the engine's whole configuration. Of a model only
-its configuration files are read.
+the other end; the argument is the descriptor that it reads answers from. The first line written there is
+`{"version": "0.32.0", "platform": "cpu"}`. Then each JSON line of stdin, `{"arguments": ["MODEL", "--flag",
+...]}` (what would follow `vllm serve`), is answered by the fields of `asking.Answer`: parsed by vLLM's own
+parser, then made into the engine's whole configuration. Of a model only its configuration files are read.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -12,6 +12,7 @@ its configuration files are read.
 import contextlib
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,6 +29,14 @@ from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 # A model is described by one of these; the second is Mistral's own.
 CONFIGURATIONS = ("config.json", "params.json")
+
+# Refusals that are about this installation, by their words, and what they mean.
+ELSEWHERE = {
+    "failed to be inspected": "this vLLM can't import the model's code: a package that it needs is missing",
+    "failed to tokenize": "the tokenizer of the model is not here",
+}
+_CPU = "this is vLLM's CPU build, and what it refuses is for GPUs"
+OF_THE_CPU = dict.fromkeys(("supported on current platform", "only supported on CUDA"), _CPU)
 
 
 class Refusal(Exception):  # noqa: N818 (an answer, not an error of ours)
@@ -84,9 +93,8 @@ def why_unasked(models: list[str], error: str) -> str:
     """Why the refusal `error` is about this installation; empty when it is about the arguments."""
     if missing := [model for model in models if not is_here(model)]:
         return f"the configuration of {' and '.join(missing)} is not here"
-    if "failed to be inspected" in error:
-        return "this vLLM can't import the code of the model: a package that it needs is not installed"
-    return ""
+    reasons = {**ELSEWHERE, **(OF_THE_CPU if current_platform.is_cpu() else {})}
+    return next((reason for words, reason in reasons.items() if words in error), "")
 
 
 def parse(parser: FlexibleArgumentParser, arguments: list[str]) -> Any:
@@ -125,6 +133,5 @@ def is_here(model: str) -> bool:
 
 
 if __name__ == "__main__":
-    answers = sys.stdout
-    sys.stdout = sys.stderr  # vLLM prints; the answers' stream is for answers only
-    main(sys.stdin, answers)
+    with os.fdopen(int(sys.argv[1]), "w") as pipe:
+        main(sys.stdin, pipe)

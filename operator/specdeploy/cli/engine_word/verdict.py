@@ -23,8 +23,8 @@ WORDS = 300
 
 POLICY = "Refused by policy"
 
-# Rules on what vLLM's own validation decides: flags, methods, options, combinations, names of backends. It knows
-# nothing of the rest: the pod, the image, the hardware and its kernels, memory.
+# Rules on what vLLM's own validation decides: flags, methods, options, combinations, names of backends. It
+# knows nothing of the rest: the pod, the image, the hardware and its kernels, memory.
 DECIDED = ("SD160", "SD165", "SD22", "SD3", "SD4", "SD5", "SD601")
 # Errors by these rules that it does not see, and why: the code, the end of the field, the reason.
 UNSEEN: tuple[tuple[str, str, str], ...] = (
@@ -32,10 +32,10 @@ UNSEEN: tuple[tuple[str, str, str], ...] = (
     (
         "SD403",
         "num_speculative_tokens_per_batch_size",
-        "the scheduler reads the rows, when the engine starts",
+        "the scheduler reads the rows as it starts",
     ),
-    ("SD425", "", "the runner refuses it when it loads the drafter"),
-    ("SD507", "", "the runner refuses it when it starts"),
+    ("SD425", "", "the runner refuses it as it loads the drafter"),
+    ("SD507", "", "the runner refuses it as it starts"),
     ("SD530", "", "variables of the environment are not part of the question"),
     ("SD531", "", "variables are not part of the question, and a CPU build ignores --enable-dbo"),
 )
