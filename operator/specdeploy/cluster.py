@@ -18,7 +18,9 @@ from kubernetes.aio.client.exceptions import ApiException
 from specdeploy.api.names import FIELD_MANAGER, GROUP, PLURAL, VERSION
 
 Object = dict[str, Any]
-TIMEOUT_SECONDS = 30
+TIMEOUT_SECONDS = 30.0
+# The API server asks a kubelet for it, which it may not reach; nothing that is urgent waits for a log.
+LOG_TIMEOUT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,8 @@ class KubernetesCluster:
     async def log(self, namespace: str, name: str, container: str, *, since: str | None, limit: int) -> str:
         path = _path(PODS, namespace, name) + "/log"
         query = [("container", container), ("limitBytes", str(limit))]
-        status, payload = await self._exchange("GET", path, query + ([("sinceTime", since)] if since else []))
+        query += [("sinceTime", since)] if since else []
+        status, payload = await self._exchange("GET", path, query, timeout=LOG_TIMEOUT_SECONDS)
         if status >= 400:
             _result("GET", path, status, payload)
         return payload.decode(errors="replace")
@@ -227,6 +230,7 @@ class KubernetesCluster:
         query: list[tuple[str, str]] | None = None,
         body: Object | None = None,
         content: str = "application/json",
+        timeout: float = TIMEOUT_SECONDS,
     ) -> tuple[int, bytes]:
         """Status and body of the answer, whatever they are."""
         headers = {"Accept": "application/json", "Content-Type": content}
@@ -235,7 +239,7 @@ class KubernetesCluster:
                 method, path, query_params=query or [], header_params=headers, body=body,
                 auth_settings=["BearerToken"],
             )  # fmt: skip
-            response = await self._client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
+            response = await self._client.call_api(*request, _request_timeout=timeout)
             payload: bytes = await response.read()  # type: ignore[no-untyped-call]
         except (aiohttp.ClientError, TimeoutError, OSError, ApiException) as error:
             raise Unavailable(f"{method} {path}: {type(error).__name__}: {error}") from error

@@ -11,6 +11,7 @@ import binascii
 import json
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from specdeploy.api.answer_line import LONGEST_LINE, LONGEST_PIECE, MARKER
@@ -96,6 +97,7 @@ def _packed(answers: Answers, question_set: str) -> str:
     return base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
 
 
+@lru_cache(maxsize=64)  # a pass asks several times for the same text
 def unpack(text: str | None, question_set: str) -> Answers:
     """What pack() gave; empty for another set of questions, and for anything that is no packed text."""
     try:
