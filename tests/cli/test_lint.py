@@ -1,7 +1,10 @@
 """`specdeploy lint` as it is typed: lines, forms for programs, exit codes; never a traceback."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from specdeploy.cli.reading import Located
 from specdeploy.cli.sarif import log
 
 RUN = CliRunner()
+ROOT = Path(__file__).parents[2]
 HEAD = "apiVersion: specdeploy.dev/v1alpha1\nkind: SpecDeployment\nmetadata: {name: gemma}\n"
 VOLUMES = """  engine:
     weights: {persistentVolumeClaim: {claimName: models}}
@@ -181,6 +185,24 @@ def test_no_terminal_obeys_what_is_in_a_file() -> None:
     assert "\x1b[31mred" not in line(FOUND, colour=True)
     assert "\x1b[33mwarning" in line(FOUND, colour=True)
     assert printable("模型 é\n\u202e") == r"模型 é\n\u202e"
+
+
+@pytest.mark.parametrize("form", ["table", "json", "yaml", "sarif"])
+def test_names_that_no_encoding_has_are_escaped(form: str, tmp_path: Path) -> None:
+    """A file's name may be any bytes, and a terminal may know Latin letters only."""
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    (Path(os.fsdecode(folder)) / "模.yaml").write_text(WRONG.replace("gemma-4", "模型"))
+    answer = subprocess.run(
+        [sys.executable, "-m", "specdeploy", "lint", os.fsdecode(folder), "-o", form],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "operator"), "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert answer.returncode == 1
+    assert b"Traceback" not in answer.stderr
+    assert b"\\u6a21" in answer.stdout or b"%E6%A8%A1" in answer.stdout
 
 
 def test_the_summary_speaks_of_one_and_of_many() -> None:

@@ -49,7 +49,9 @@ def _result(each: Located, place: int) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(PurePath(each.file).as_posix())},
+                    "artifactLocation": {
+                        "uri": quote(PurePath(each.file).as_posix(), errors="surrogateescape")
+                    },
                     "region": {"startLine": each.line, "startColumn": each.column},
                 }
             }

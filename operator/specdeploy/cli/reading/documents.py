@@ -66,7 +66,7 @@ class Read:
 
     def locate(self, finding: Finding) -> Located:
         """A finding with the line and column of its field."""
-        at, _ = place(self.root, path_of(finding.field))
+        at = place(self.root, path_of(finding.field))
         return Located(self.file, at.line, at.column, self.document, finding)
 
     def locate_in_spec(self, finding: Finding) -> Located:

@@ -1,6 +1,5 @@
 """From trees of nodes to plain values, as the API server would get them, and back to places."""
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,21 +80,16 @@ def scalar(node: Node) -> Any:
     return node.text
 
 
-def is_number(value: Any) -> bool:
-    """Whether JSON can hold it as a number."""
-    return isinstance(value, (int, float)) and math.isfinite(value)
-
-
-def place(root: Node, path: Path) -> tuple[Node, bool]:
-    """The node where a field stands (its key, in a map), and whether it is the field itself: of one that is
-    not there, it is the innermost part around it that is."""
+def place(root: Node, path: Path) -> Node:
+    """The node where a field stands: its key, in a map. Of one that is not there, the innermost part around it
+    that is."""
     at, node = root, root
     for step in path:
         found = next(_steps(node, step), None)
         if found is None:
-            return at, False
+            break
         at, node = found
-    return at, True
+    return at
 
 
 def value_at(root: Node, path: Path) -> Node | None:
