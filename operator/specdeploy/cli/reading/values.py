@@ -81,8 +81,7 @@ def scalar(node: Node) -> Any:
 
 
 def place(root: Node, path: Path) -> Node:
-    """The node where a field stands: its key, in a map. Of one that is not there, the innermost part around it
-    that is."""
+    """The node where a field stands: its key, in a map. Of one that is not there: what lacks it."""
     at, node = root, root
     for step in path:
         found = next(_steps(node, step), None)
