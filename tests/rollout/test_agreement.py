@@ -8,7 +8,7 @@ from specdeploy.api.reasons import TrialState
 from specdeploy.engine.questions import QUESTION_SET, QUESTIONS
 from specdeploy.judge.answers import Answers, pack, unpack
 from specdeploy.rollout.agreement import to_be_heard
-from tests.rollout.scenes import fresh, served
+from tests.rollout.scenes import EAGLE, fresh, served
 from tests.rollout.world import ANSWERS, Engine, World, corrupted
 
 TWO = corrupted("json", "code")
@@ -25,6 +25,11 @@ def trying(answers: Answers | None, **guard: Any) -> World:
 def stored(world: World) -> Answers:
     arm = world.typed.baseline
     return unpack(arm.answers if arm else None, QUESTION_SET)
+
+
+def remember(world: World, answers: str | None) -> None:
+    """Somebody has stored other answers of the baseline, or none."""
+    world.status = {**world.status, "baseline": {**world.status["baseline"], "answers": answers}}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +52,11 @@ def test_more_different_answers_than_allowed_end_the_trial(
     world = trying(answers, **guard).settle()
     assert world.verdicts() == {"eagle": outcome}
     assert world.serving() == ("eagle" if outcome == "Promoted" else "baseline")
+
+
+def test_a_drafter_that_is_allowed_to_be_lossy_may_answer_otherwise() -> None:
+    world = trying(TWO).change(drafters=[{**EAGLE, "allowLossy": True}])
+    assert world.settle().verdicts() == {"eagle": "Promoted"}
 
 
 def test_the_verdict_has_an_example_and_no_window_was_needed() -> None:
@@ -118,7 +128,8 @@ def test_what_an_edited_deployment_answers_is_not_the_baselines() -> None:
 
 def test_answers_to_other_questions_are_replaced() -> None:
     world = served()
-    world.status["baseline"]["answers"] = pack(TWO, "older")
+    remember(world, pack(TWO, "older"))
+    assert stored(world) == {}
     world.run(30)
     assert stored(world) == ANSWERS
 
@@ -143,13 +154,18 @@ def test_logs_are_read_only_when_the_answers_matter(
     else:
         world.change(paused=True).run(60)
     if not kept:
-        world.status["baseline"].pop("answers", None)
-    seen, status = world.peek(), world.known
-    if not kept:
-        assert status.baseline is not None
-        status = status.model_copy(update={"baseline": status.baseline.model_copy(update={"answers": None})})
+        remember(world, None)
+    seen = world.peek()
     pods = {p.uid: p.drafter for p in world.pods}
-    assert [pods[p.uid] for p in to_be_heard(seen.reading.spec, status, seen.pods)] == heard
+    assert [pods[p.uid] for p in to_be_heard(seen.reading.spec, world.known, seen.pods)] == heard
+
+
+def test_the_youngest_pods_are_heard_first() -> None:
+    world = fresh(replicas=6, paused=True).run(60)
+    world.pods[2].created += 5
+    remember(world, None)
+    seen = world.peek()
+    assert [p.uid for p in to_be_heard(seen.reading.spec, world.known, seen.pods)] == [world.pods[2].uid]
 
 
 def test_pods_that_are_not_ready_or_leave_are_not_heard() -> None:

@@ -104,7 +104,7 @@ class OutputAgreementGuard(Model):
         25,
         ge=0,
         le=100,
-        description="Share of the answers that may differ from the baseline's by more than rounding explains.",
+        description="Per cent of the answers that may differ from the baseline's by more than rounding does.",
     )
 
 
@@ -157,6 +157,6 @@ class Guards(Model):
     )
     output_agreement: OutputAgreementGuard = Field(
         default_factory=lambda: OutputAgreementGuard.model_validate({}),
-        description="Answers to fixed prompts, compared as soon as a trial's pod is ready: a drafter must not "
-        "change what users read.",
+        description="Answers to fixed prompts, compared as soon as a trial's pod is ready: a drafter must "
+        "not change what users read. A drafter with allowLossy is left out.",
     )

@@ -22,10 +22,10 @@ _BASELINE_PODS = 3
 
 def to_be_heard(spec: Spec | None, status: Status, pods: Sequence[Pod]) -> tuple[Pod, ...]:
     """Pods whose answers matter now: one of the baseline's until its answers are stored; while a trial has
-    pods, those and three of the baseline's."""
+    pods, those and three of the baseline's. The youngest ones: logs begin anew some day."""
     if spec is None or not spec.guards.output_agreement.enabled or status.baseline is None:
         return ()
-    ready = [p for p in pods if p.ready and not p.terminating]
+    ready = sorted((p for p in pods if p.ready and not p.terminating), key=lambda p: -p.created)
     tried, baseline = staged(status), status.baseline
     stored = bool(unpack(baseline.answers, QUESTION_SET))
     needed = _BASELINE_PODS if tried is not None else int(not stored)
@@ -50,22 +50,29 @@ def keep_answers(scene: Scene, status: Status) -> Status:
 def disagreement(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> Ending | None:
     """The end of a trial with a pod that answers too many questions otherwise than every pod of the baseline
     that is known."""
-    guard = spec.guards.output_agreement
-    for found in _compared(scene, status, trial) if guard.enabled else ():
-        if found.broken(guard.allowed_percent / 100):
-            text = f"{trial.drafter}: {_sentence(found, guard.allowed_percent)}, rolled back"
+    allowed = spec.guards.output_agreement.allowed_percent
+    for found in _compared(scene, status, trial) if _guarded(scene, trial, spec) else ():
+        if found.broken(allowed / 100):
+            text = f"{trial.drafter}: {_sentence(found, allowed)}, rolled back"
             return Ending(Outcome.GUARDED, VerdictReason.OUTPUT_AGREEMENT, text)
     return None
 
 
 def unseen(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> str | None:
     """Why the answers of a trial were not compared; None where they were, or need not be."""
-    if not spec.guards.output_agreement.enabled or _compared(scene, status, trial):
+    if not _guarded(scene, trial, spec) or _compared(scene, status, trial):
         return None
     pods = {p.name for p in scene.pods(trial.template)}
     ours = next((why for name, why in scene.seen.unheard.items() if name in pods), None)
     why = ours or next(iter(scene.seen.unheard.values()), "no baseline pod was heard")
     return f"outputs were not compared: {why}"
+
+
+def _guarded(scene: Scene, trial: TrialStatus, spec: Spec) -> bool:
+    """Whether the guard is on; a drafter that is allowed to change what users read is not asked for it."""
+    template = scene.wanted(trial.template)
+    lossy = template is not None and template.config is not None and template.config.allow_lossy
+    return spec.guards.output_agreement.enabled and not lossy
 
 
 def _compared(scene: Scene, status: Status, trial: TrialStatus) -> tuple[Agreement, ...]:
