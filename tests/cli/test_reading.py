@@ -76,6 +76,12 @@ PLACES: dict[str, tuple[str, list[tuple[int, int, str, str]]]] = {
         + "  paused: 1\n",
         [(10, 5, "SD001", "spec.paused")],
     ),
+    "an item of a list of ours": (
+        "apiVersion: specdeploy.dev/v1alpha1\nkind: SpecDeploymentList\nitems:\n- "
+        + SPEC.replace("\n", "\n  ")
+        + "  paused: 1\n",
+        [(9, 5, "SD001", "spec.paused")],
+    ),
     "what is merged in": (
         "x: &x {replicas: -1}\n---\n" + HEAD + "spec:\n  <<: &y {replicas: -1}\n  model: m\n",
         [(7, 11, "SD001", "spec.replicas")],
@@ -206,6 +212,8 @@ def test_files_are_read_whole_folders_in_order_and_only_what_is_ours(tmp_path: P
 def test_a_name_that_is_no_file_is_a_mistake_of_who_types_it(tmp_path: Path) -> None:
     with pytest.raises(NoFileError, match="no such file"):
         list(sources([str(tmp_path / "none.yaml")]))
+    with pytest.raises(NoFileError, match="no such file"):
+        list(sources(["x" * 5000]))
     with pytest.raises(NoFileError, match="no file that ends in"):
         list(sources([str(tmp_path)]))
 

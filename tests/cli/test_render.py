@@ -65,6 +65,7 @@ RENDERED: dict[str, tuple[str, list[str], int, list[tuple[str, str]]]] = {
     "a field that does not exist": (GOOD + "  replica: 3\n", [], 1, FRAME + ARMS),
     "a spec that can't serve": (GOOD + "  engine: {args: [--port, '1']}\n", [], 1, []),
     "a spec that can't be read": (GOOD + "  paused: 1\n", [], 1, []),
+    "a name that the cluster makes": (GOOD.replace("{name: gemma", "{generateName: gemma-"), [], 1, []),
     "one good, one bad": (f"{HEAD}spec: {{}}\n---\n{GOOD}", [], 1, FRAME + ARMS),
     "no YAML after a good one": (f"{GOOD}---\n{{", [], 1, FRAME + ARMS),
     "a drafter that is not there": (GOOD, ["--drafter", "none"], 2, []),

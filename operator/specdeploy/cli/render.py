@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from specdeploy.api.names import BASELINE
 from specdeploy.cli.lint import Files, VllmVersion, usage, version_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def render(
     Drafters that can't run are named on stderr and left out.
     """
     told, readable = _readable(files, version_of(vllm_version))
-    if drafter is not None and not any(drafter in ("baseline", *spec.names()) for _, spec in readable):
+    if drafter is not None and not any(drafter in (BASELINE, *spec.names()) for _, spec in readable):
         usage(f"--drafter: no SpecDeployment here has a drafter {drafter!r} that can run")
     if command:
         for line in _commands(readable, drafter):
@@ -77,13 +78,17 @@ def _checked(read: Read, version: Version | None) -> tuple[Spec | None, int]:
     """The spec with the drafters that can run, None if it can't serve as it is; and how many errors."""
     from specdeploy.api.rule import errors  # noqa: PLC0415
     from specdeploy.cli.checking import check  # noqa: PLC0415
+    from specdeploy.cli.reading.rules import MISSING_FIELD  # noqa: PLC0415
 
     told = _tell(read.found)
     if read.spec is None:
         return None, told
     checked = check(read.spec, asked=version)
     told += _tell(read.locate_in_spec(finding) for finding in checked.findings)
-    if errors(checked.on_spec) or not read.name:
+    if not read.name:
+        nameless = MISSING_FIELD.at("metadata.name", "names every child; generateName can't", "write a name")
+        return None, told + _tell([read.locate(nameless)])
+    if errors(checked.on_spec):
         return None, told
     good = [each for each in read.spec.drafters or [] if each.name not in checked.invalid()]
     return read.spec.model_copy(update={"drafters": good}), told
@@ -115,7 +120,7 @@ def _commands(readable: list[tuple[Read, Spec]], only: str | None) -> Iterator[s
 
     for read, spec in readable:
         for drafter in (None, *(spec.drafters or [])):
-            arm = drafter.name if drafter else "baseline"
+            arm = drafter.name if drafter else BASELINE
             if only in (None, arm):
                 yield f"# {read.name} {arm}"
                 yield command(spec, drafter)

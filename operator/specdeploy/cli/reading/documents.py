@@ -30,6 +30,7 @@ _RULES: dict[Refused, Rule] = {
     Refused.TWICE: TWICE,
     Refused.RULE: ADMISSION,
 }
+_LISTS = ("List", f"{KIND}List")
 _DRAFTERS = ("spec", "drafters")
 _PLAIN_STEP = re.compile(r"[A-Za-z_][-\w]*\Z")
 _STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([^.\[]+)')
@@ -103,9 +104,9 @@ def contents(source: Source) -> Contents:
 
 
 def _objects(root: Node) -> Iterator[Node]:
-    """The document, or the items of a v1 List."""
+    """The document, or the items of a list as kubectl prints it."""
     kind, items = value_at(root, ("kind",)), value_at(root, ("items",))
-    if kind is not None and kind.text == "List" and items is not None and items.tag == "seq":
+    if kind is not None and kind.text in _LISTS and items is not None and items.tag == "seq":
         yield from items.items
     else:
         yield root
@@ -139,11 +140,8 @@ def _text(root: Node, key: str) -> str:
 def _identity(body: dict[str, Any]) -> tuple[str, str | None]:
     metadata = body.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
-    name, namespace = known.get("name", known.get("generateName")), known.get("namespace")
-    return (
-        name if isinstance(name, str) else "",
-        namespace if isinstance(namespace, str) else None,
-    )
+    name, namespace = known.get("name"), known.get("namespace")
+    return name if isinstance(name, str) else "", namespace if isinstance(namespace, str) else None
 
 
 def _check(read: Read) -> None:

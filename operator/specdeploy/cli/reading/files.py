@@ -35,12 +35,13 @@ def sources(named: Iterable[str]) -> Iterator[Source]:
     Raises:
         NoFileError: a name that is none, or a folder without a file.
     """
+    # Of `os.path`: it says no to names that no file system takes, where `Path` raises.
     for name in named:
         if name == STDIN:
             yield _read("stdin", sys.stdin.buffer.read(MOST_BYTES + 1))
-        elif Path(name).is_dir():
+        elif os.path.isdir(name):
             yield from _below(name)
-        elif Path(name).exists():
+        elif os.path.exists(name):
             yield _opened(name)
         else:
             raise NoFileError(f"{name}: no such file or folder")

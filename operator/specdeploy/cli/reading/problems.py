@@ -11,7 +11,7 @@ from specdeploy.api.rule import Rule
 from .rules import NOT_YAML, TAB, TOO_DEEP, UNCLOSED
 
 
-@dataclass
+@dataclass(eq=False)
 class Broken(Exception):  # noqa: N818  (it is what the file is)
     """The rest of a file can't be read. Line and column are counted from 1."""
 
