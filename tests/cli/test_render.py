@@ -10,6 +10,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from specdeploy.api.findings import read_spec
+from specdeploy.api.names import LABEL_DRAFTER
 from specdeploy.api.spec import Spec
 from specdeploy.cli.main import app
 from specdeploy.engine.image import image_of
@@ -17,6 +18,7 @@ from specdeploy.engine.revision import templates
 from specdeploy.manifests.deployment import build_deployment
 from specdeploy.manifests.owner import Owner
 from tests.api.examples import FILES
+from tests.rollout.scenes import DFLASH, EAGLE, fresh
 
 RUN = CliRunner()
 HEAD = "apiVersion: specdeploy.dev/v1alpha1\nkind: SpecDeployment\nmetadata: {name: gemma, namespace: llm}\n"
@@ -132,6 +134,19 @@ def test_at_first_the_baseline_serves_with_all_replicas(tmp_path: Path) -> None:
     assert objects(answer)[1]["spec"]["minAvailable"] == 3
     assert "# pods of baseline: serves with all 4 at first\n" in answer.stdout
     assert "# pods of ngram: none at first, 1 when its trial begins\n" in answer.stdout
+
+
+def test_replicas_are_those_that_the_rollout_wants_first(tmp_path: Path) -> None:
+    world = fresh(DFLASH, EAGLE, replicas=6)
+    while not world.replicas():
+        world.step()
+    body = {**yaml.safe_load(HEAD), "spec": world.spec}
+    listed = json.loads(render(tmp_path, json.dumps(body), "-o", "json").stdout)["items"]
+    made = [each for each in listed if each["kind"] == "Deployment"]
+    replicas = {each["metadata"]["labels"][LABEL_DRAFTER]: each["spec"]["replicas"] for each in made}
+    assert {name: count for name, count in replicas.items() if count} == world.replicas()
+    [budget] = [each for each in listed if each["kind"] == "PodDisruptionBudget"]
+    assert budget["spec"]["minAvailable"] == 5
 
 
 def test_json_is_one_list_that_kubectl_takes(tmp_path: Path) -> None:
