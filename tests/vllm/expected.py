@@ -2,6 +2,7 @@
 
 _SIZES = "it depends on the sizes in config.json, which `lint` does not read"
 _DRAFT = "it depends on the architecture of the checkpoint, which `lint` does not read"
+_JSON = "the keys inside this JSON are not among the rules"
 _LAYERS = "it depends on whether the target has such layers, and the catalogue does not list this target"
 
 # Configurations of `cases` that vLLM refuses and that have no error by the rules.
@@ -18,6 +19,9 @@ REFUSED_THOUGH_GOOD: dict[str, str] = {
     "baseline: 3 GPUs": _SIZES,
     "baseline: 8 GPUs": _SIZES,
     "draft_model: 4 GPUs": _SIZES,
+    "baseline: 1 GPU --watermark-config {}": _JSON,
+    "baseline: 1 GPU --kv-transfer-config {}": _JSON,
+    "baseline: 1 GPU --enable-batch-sharded-sampling": "a rare switch with conditions that no rule knows",
     "eagle: with tiny/draft": _DRAFT,
     "eagle: with tiny/eagle3-head": _DRAFT,
     "eagle: with tiny/dflash-head": _DRAFT,

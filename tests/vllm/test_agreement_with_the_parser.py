@@ -21,24 +21,12 @@ from specdeploy.engine.arguments import serve_arguments
 from specdeploy.engine.catalogue import Checkpoint, Target
 from specdeploy.engine.catalogue.load import targets
 from specdeploy.engine.checks import on_drafters, on_spec
-from specdeploy.engine.parser import Takes, matches, options
 from specdeploy.engine.setting import setting_of
-from specdeploy.engine.tables_flags import SPANS
 from specdeploy.engine.versions import parse_version
 from tests.vllm.cases import STOCK, VERSION, Case, cases
 from tests.vllm.expected import ACCEPTED_ERRORS, REFUSED_ENTRIES, REFUSED_THOUGH_GOOD
 
 pytestmark = pytest.mark.vllm
-
-# What the parser says of a flag that stands alone, and what that means; nothing, where it needs no word.
-COMPLAINTS = {
-    "expected one argument": Takes.ONE,
-    "expected at least one argument": Takes.SOME,
-    "unrecognized arguments": Takes.ANY,
-}
-ALONE = {Takes.MAYBE: Takes.NONE}
-# vLLM looks at these before it parses, and stops with words of its own.
-READ_BEFORE = {"--config", "--model"}
 
 # By the schema of the resource itself, before any rule.
 SCHEMA = Finding("spec", "the schema refuses it", "", "SD001")
@@ -106,20 +94,6 @@ def test_what_is_refused_beyond_the_parser_is_policy_or_seen_later_and_listed(
     codes = {error.code for each in answers if not each.refusal for error in each.errors}
     assert codes - {SCHEMA.code} == set(ACCEPTED_ERRORS)
     assert codes - {SCHEMA.code} <= policy() | {code for code, _, _ in UNSEEN}
-
-
-def test_the_table_of_flags_says_what_the_parser_takes_after_each(engine_word: EngineWord) -> None:
-    version = parse_version(VERSION)
-    known = options(version)
-    takes = {flag: known.get(flag, Takes.ANY) for flag in {*SPANS, *known}}
-    shortened = {flag for flag in SPANS if flag not in known and matches(flag, version)}
-    wrong = {}
-    for flag in takes.keys() - shortened - READ_BEFORE:
-        error = engine_word.accepts(["tiny/target", flag]).error
-        said = next((takes for words, takes in COMPLAINTS.items() if words in error), Takes.NONE)
-        if said is not ALONE.get(takes[flag], takes[flag]):
-            wrong[flag] = error
-    assert wrong == {}
 
 
 def test_every_entry_of_the_catalogue_is_good_to_the_rules_and_to_the_engine(engine_word: EngineWord) -> None:

@@ -46,6 +46,16 @@ BAD = {
     "broken JSON": (("--speculative-config", "{"), "argument --speculative-config"),
 }
 
+UNASKED = {
+    "no such target": (("nobody/has-this-one",), "the configuration of nobody/has-this-one is not here"),
+    "no such draft": (
+        ("tiny/target", *speculative_args(method="eagle3", model="/no/where", num_speculative_tokens=3)),
+        "the configuration of /no/where is not here",
+    ),
+    "no tokenizer": (("Qwen/Qwen3-8B", "--reasoning-parser", "qwen3"), "the tokenizer of the model"),
+    "for GPUs": (("tiny/target", "--enable-sleep-mode"), "this is vLLM's CPU build"),
+}
+
 
 @pytest.mark.parametrize(("model", "config"), GOOD.values(), ids=GOOD)
 def test_the_engine_accepts_what_it_would_start_with(
@@ -64,6 +74,15 @@ def test_the_engine_refuses_in_the_words_of_vllm(
     assert not answer.ok
     assert error in answer.error
     assert not answer.unasked
+
+
+@pytest.mark.parametrize(("args", "reason"), UNASKED.values(), ids=UNASKED)
+def test_a_refusal_that_is_about_this_installation_says_so(
+    engine_word: EngineWord, args: tuple[str, ...], reason: str
+) -> None:
+    answer = engine_word.accepts(args)
+    assert not answer.ok
+    assert reason in answer.unasked
 
 
 def test_a_path_that_makes_another_method_of_it_shows_in_the_answer(
