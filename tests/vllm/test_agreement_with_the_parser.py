@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -98,37 +99,42 @@ def test_what_is_refused_beyond_the_parser_is_policy_or_seen_later_and_listed(
 
 def test_every_entry_of_the_catalogue_is_good_to_the_rules_and_to_the_engine(engine_word: EngineWord) -> None:
     refused = {}
-    for target, checkpoint in _entries():
-        spec = _spec_of(target, checkpoint)
+    for name, spec in _entries():
         setting = setting_of(spec)
         found = (*on_spec(setting), *(each for some in on_drafters(setting).values() for each in some))
-        assert errors(found) == (), target.model
-        drafter = (spec.drafters or [None])[0]
+        assert errors(found) == (), name
+        drafter = spec.drafters[0] if spec.drafters else None
         answer = engine_word.accepts(serve_arguments(spec, drafter))
-        if words := refusal(answer, checkpoint.method if checkpoint else ""):
-            refused[f"{target.model} {checkpoint.model or checkpoint.method if checkpoint else ''}"] = words
+        if words := refusal(answer, drafter.method if drafter else ""):
+            refused[name] = words
     assert _unlike(refused, REFUSED_ENTRIES) == {}
 
 
-def _entries() -> Iterator[tuple[Target, Checkpoint | None]]:
+def _entries() -> Iterator[tuple[str, Spec]]:
+    """Each target alone, and each of its drafters with the fewest, the suggested and the most tokens."""
     for target in targets():
-        yield target, None
-        yield from ((target, checkpoint) for checkpoint in target.drafters)
+        yield target.model, _spec_of(target, [])
+        for checkpoint in target.drafters:
+            tokens = checkpoint.tokens
+            for number in sorted({tokens.least, tokens.suggested, tokens.most}):
+                name = f"{target.model}: {checkpoint.method} {checkpoint.model} {number} tokens"
+                yield name, _spec_of(target, [_drafter_of(checkpoint, number)])
 
 
-def _spec_of(target: Target, checkpoint: Checkpoint | None) -> Spec:
-    """A spec that serves the target on four GPUs, with one drafter as the catalogue suggests it."""
-    drafters = []
-    if checkpoint:
-        wanted = {
-            "name": "d",
-            "method": checkpoint.method,
-            "model": checkpoint.model,
-            "numSpeculativeTokens": checkpoint.tokens.suggested,
-            "attentionBackend": next(iter(checkpoint.backends.values()), None),
-            "options": checkpoint.options or None,
-        }
-        drafters.append({key: value for key, value in wanted.items() if value is not None})
+def _drafter_of(checkpoint: Checkpoint, tokens: int) -> dict[str, Any]:
+    wanted = {
+        "name": "d",
+        "method": checkpoint.method,
+        "model": checkpoint.model,
+        "numSpeculativeTokens": tokens,
+        "attentionBackend": next(iter(checkpoint.backends.values()), None),
+        "options": checkpoint.options or None,
+    }
+    return {key: value for key, value in wanted.items() if value is not None}
+
+
+def _spec_of(target: Target, drafters: list[dict[str, Any]]) -> Spec:
+    """A spec that serves the target on four GPUs."""
     serving = {"model": target.model, "accelerator": {"count": 4}, "engine": {"image": STOCK}}
     return Spec.model_validate({**serving, "drafters": drafters})
 
