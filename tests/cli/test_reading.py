@@ -146,6 +146,15 @@ def test_text_without_quotes_is_shown_as_it_is_written() -> None:
     assert [each.finding.fix for each in found.found] == ['write "1.10", in quotes']
 
 
+def test_json_may_write_a_character_as_two_escapes() -> None:
+    body = {"apiVersion": "specdeploy.dev/v1alpha1", "kind": "SpecDeployment", "metadata": {"name": "a"}}
+    text = json.dumps({**body, "spec": {"model": "m/\U0001f600\\ud83d"}})
+    [found] = read(text).objects
+    assert found.spec is not None
+    assert found.spec.model == "m/\U0001f600\\ud83d"
+    assert [code for _, _, code, _ in told(text.replace("\\ude00", ""))] == ["SD010"]
+
+
 def test_drafters_that_can_not_be_read_leave_the_others_at_their_places() -> None:
     drafters = "".join(f"    - {DRAFTER % name}\n" for name in ("a", "B", "c"))
     [found] = read(f"{SPEC}  drafters:\n{drafters}").objects

@@ -4,6 +4,7 @@ The trees are built from the parser's events, without recursion, so that neither
 harm: both are counted while a tree grows.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ DEEPEST = 100
 MOST_VALUES = 1_000_000
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# JSON writes a character beyond the first 65536 as two escapes, which YAML takes for two half characters.
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -47,7 +50,7 @@ def trees(text: str) -> Iterator[Node]:
     Raises:
         Broken: it is no YAML, or goes beyond a limit. The documents before it have been given.
     """
-    loader = _LOADER(text)
+    loader = _LOADER(_PAIR.sub(_as_one, text) if text.lstrip().startswith("{") else text)
     try:
         yield from _Composer(loader).documents()
     except yaml.YAMLError as error:
@@ -148,6 +151,11 @@ class _Composer:
     def _check_depth(self, levels: int, place: tuple[int, int]) -> None:
         if len(self._stack) + levels > DEEPEST:
             raise Broken(TOO_DEEP, *place, f"is more than {DEEPEST} levels deep", "make it flatter")
+
+
+def _as_one(pair: re.Match[str]) -> str:
+    high, low = int(pair[2], 16) - 0xD800, int(pair[3], 16) - 0xDC00
+    return pair[1] + chr(0x10000 + (high << 10) + low)
 
 
 def _place_of(event: yaml.NodeEvent) -> tuple[int, int]:

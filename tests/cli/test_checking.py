@@ -1,0 +1,89 @@
+"""Whatever the API server would take, the rules find something or nothing, and never raise."""
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specdeploy.cli.checking import check, located, rules_by_code
+from specdeploy.cli.reading import Source, contents
+from specdeploy.engine.catalogue.load import targets
+from specdeploy.engine.options import OPTIONS
+from specdeploy.engine.versions import Version
+
+KNOWN = rules_by_code()
+TARGETS = [target.model for target in targets()]
+CHECKPOINTS = sorted({each.model for target in targets() for each in target.drafters if each.model})
+METHODS = ["mtp", "eagle3", "eagle", "dflash", "dspark", "draft_model", "ngram", "suffix"]
+FLAGS = [
+    "--tensor-parallel-size", "--max-model-len", "--max-num-seqs", "--enable-lora", "--kv-cache-dtype", "-tp",
+    "--hf-overrides", "--compilation-config", "--attention-backend", "--no-async-scheduling", "--", "serve",
+    "--gpu-memory-utilization", "--max-num-batched-tokens", "--quantization", "--data-parallel-size",
+]  # fmt: skip
+NAMES = [
+    "VLLM_ROCM_USE_AITER",
+    "HIP_VISIBLE_DEVICES",
+    "VLLM_USE_V1",
+    "HF_TOKEN",
+    "VLLM_USE_V2_MODEL_RUNNER",
+    "X",
+]
+
+SCALARS: st.SearchStrategy[Any] = st.one_of(
+    st.none(), st.booleans(), st.integers(-2, 10**12), st.floats(allow_nan=False), st.text(max_size=6)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=6), below, max_size=3),
+    max_leaves=6,
+)
+WORDS = st.sampled_from([*FLAGS, "0", "1", "2", "-1", "fp8", "{}", "[", '{"a": 1}', "1e9", "16K", "auto", ""])
+DRAFTER = st.fixed_dictionaries(
+    {"method": st.sampled_from(METHODS), "numSpeculativeTokens": st.integers(1, 64)},
+    optional={
+        "model": st.sampled_from([*CHECKPOINTS, "a/b", "/models/x", "ngram"]),
+        "attentionBackend": st.sampled_from(["TRITON_ATTN", "ROCM_AITER_FA", "X"]),
+        "options": st.dictionaries(st.sampled_from([*OPTIONS, "no_such_key"]), JSON, max_size=4),
+    },
+)
+VARIABLES = st.dictionaries(st.sampled_from(NAMES), st.text(max_size=4), max_size=3)
+TYPES = st.sampled_from(["MI250X", "MI300X", "MI355X"])
+SPEC = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from([*TARGETS, "o/m"]),
+        "drafters": st.lists(DRAFTER, max_size=3),
+        "accelerator": st.fixed_dictionaries({}, optional={"type": TYPES, "count": st.integers(1, 8)}),
+        "args": st.lists(WORDS, max_size=6),
+        "env": VARIABLES,
+        "podTemplate": st.dictionaries(
+            st.sampled_from(["affinity", "resources", "securityContext"]),
+            st.dictionaries(st.sampled_from(["limits", "requests", "nodeAffinity", "x"]), JSON, max_size=2),
+            max_size=2,
+        ),
+    }
+)
+
+
+def written(given_spec: dict[str, Any]) -> str:
+    """A whole file with this spec."""
+    spec = {key: given_spec[key] for key in ("model", "accelerator")}
+    spec["drafters"] = [{**drafter, "name": f"d{i}"} for i, drafter in enumerate(given_spec["drafters"])]
+    env = [{"name": name, "value": value} for name, value in given_spec["env"].items()]
+    spec["engine"] = {"args": given_spec["args"], "env": env, "podTemplate": given_spec["podTemplate"]}
+    head = {"apiVersion": "specdeploy.dev/v1alpha1", "kind": "SpecDeployment", "metadata": {"name": "a"}}
+    return json.dumps({**head, "spec": spec})
+
+
+@settings(max_examples=100, deadline=None)
+@given(SPEC, st.sampled_from([None, Version(0, 18), Version(0, 27), Version(0, 40)]))
+def test_every_finding_has_a_rule_and_a_place(spec: dict[str, Any], asked: Version | None) -> None:
+    held = contents(Source("f.json", written(spec)))
+    [read] = held.objects
+    checked = [(read, check(read.spec, asked=asked).findings)] if read.spec else []
+    for each in located(held, checked):
+        assert each.finding.code in KNOWN
+        assert each.finding.severity is KNOWN[each.finding.code].severity
+        assert each.line >= 1
+        assert each.finding.reason
+        assert each.finding.fix
