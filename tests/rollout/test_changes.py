@@ -15,7 +15,7 @@ from tests.rollout.world import Engine, World, drafter
 STATES = ("Starting", "WarmingUp", "Measuring", "Promoting")
 ENGINE = {"args": ["--max-num-seqs=64"]}
 # A drafter whose method this vLLM does not have.
-SPARK, OLDER = drafter("dflash", "dspark", 7), {"vllmVersion": "0.25.0"}
+SPARK, OLDER = drafter("dflash", "dspark", 7), {"vllmVersion": "0.20.0"}
 
 
 def images(world: World) -> set[str]:
