@@ -71,7 +71,7 @@ format: $(VENV)/.complete
 generate: $(VENV)/.complete
 	$(BIN)/python -m specdeploy crd > crds/specdeployments.yaml
 	cp crds/specdeployments.yaml charts/specdeploy/files/specdeployments.yaml
-	$(BIN)/python tools/reference.py
+	for page in reference rules methods amd catalogue versions; do $(BIN)/python -m tools.$$page; done
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
