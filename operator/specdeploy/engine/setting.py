@@ -11,6 +11,7 @@ from .accelerators import GPUS, Gpu
 from .arguments import PARALLEL, parallel_size
 from .catalogue.entries import Checkpoint, Target
 from .catalogue.load import about, with_extra
+from .catalogue.variants import as_build, original_of
 from .flags import Flag, read_flags
 from .image import image_of, vllm_version
 from .revision import revision_of
@@ -38,7 +39,10 @@ class Setting:
         gpu: what is known of spec.accelerator.type; None when it is absent.
         flags: of spec.engine.args, in order.
         parallel: sizes in force.
-        target: what the catalogue knows of the target; None when it does not list it.
+        target: what the catalogue knows of the target; None when it lists neither it nor what its name says
+            that it is a build of.
+        taken_for: the model of the catalogue that the target is a build of by its name; None when it is in
+            the catalogue itself, or unknown.
         catalogue: entries that mention a model of the spec, the target's among them.
     """
 
@@ -49,6 +53,7 @@ class Setting:
     flags: tuple[Flag, ...]
     parallel: Parallel
     target: Target | None
+    taken_for: str | None
     catalogue: tuple[Target, ...]
 
     def flag(self, option: str) -> Flag | None:
@@ -111,7 +116,10 @@ def setting_of(
     user's own entries."""
     in_force = image or image_of(spec)
     tensor, pipeline, data, prefill = (parallel_size(spec, option) for option in PARALLEL)
-    catalogue = with_extra(about(_models(spec)) if targets is None else targets, extra)
+    known = about(_models(spec)) if targets is None else targets
+    original = _original(spec.model, known, extra)
+    build = (as_build(original, spec.model),) if original else ()
+    catalogue = with_extra((*known, *build), extra)
     return Setting(
         spec=spec,
         image=in_force,
@@ -122,8 +130,18 @@ def setting_of(
         flags=read_flags(spec.engine.args or []),
         parallel=Parallel(tensor, pipeline, data, prefill),
         target=next((target for target in catalogue if target.model == spec.model), None),
+        taken_for=original.model if original and spec.model not in _names(extra) else None,
         catalogue=catalogue,
     )
+
+
+def _original(model: str, known: tuple[Target, ...], extra: tuple[Target, ...]) -> Target | None:
+    """What `model` is a build of, where the catalogue does not list it."""
+    return None if model in _names(known) else original_of(model, (*known, *extra))
+
+
+def _names(targets: tuple[Target, ...]) -> set[str]:
+    return {target.model for target in targets}
 
 
 def _models(spec: Spec) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Reads the catalogue: all files for `catalog`, for a lookup only those that name what is asked for."""
 
+import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -8,6 +9,7 @@ import msgspec
 import yaml
 
 from .entries import Target
+from .variants import build_of
 
 # libyaml's reader is some ten times as fast; where it is missing, the plain one reads the same.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -24,10 +26,11 @@ def targets() -> tuple[Target, ...]:
 
 @lru_cache(maxsize=1024)
 def about(names: frozenset[str]) -> tuple[Target, ...]:
-    """The targets of each file that mentions one of `names`, models or draft checkpoints."""
-    mentions = [f"model: {name}\n" for name in names]
-    found = (name for name, text in _texts().items() if any(mention in text for mention in mentions))
-    return tuple(target for name in found for target in _file(name))
+    """The targets of each file that mentions one of `names`, models or draft checkpoints, or another build
+    of one."""
+    index = _index()
+    mention = {name for each in names for name in index.get(build_of(each).model, ())}
+    return tuple(target for name in _texts() if name in mention for target in _file(name))
 
 
 def read_entries(text: str, name: str) -> tuple[Target, ...]:
@@ -76,6 +79,16 @@ def _texts() -> dict[str, str]:
     folder = files(__package__) / "data"
     found = sorted((each for each in folder.iterdir() if each.name.endswith(".yaml")), key=lambda e: e.name)
     return {each.name: each.read_text(encoding="utf-8") for each in found}
+
+
+@cache
+def _index() -> dict[str, frozenset[str]]:
+    """The files that mention a model, by its name without owner and precision; no file is parsed for it."""
+    index: dict[str, frozenset[str]] = {}
+    for name, text in _texts().items():
+        for model in {build_of(each).model for each in re.findall(r"model: (\S+)\n", text)}:
+            index[model] = index.get(model, frozenset()) | {name}
+    return index
 
 
 @cache

@@ -78,7 +78,8 @@ def _check_unlisted(setting: Setting) -> Iterator[Finding]:
     best = max(worthy, key=lambda each: best_ratio(each, gpu), default=None)
     measured = best_measured(best, gpu) if best else None
     if best is not None and measured is not None:
-        reason = f"{called(best.method)} with {best.name} was measured on this target: {in_words(measured)}"
+        on = setting.taken_for or "this target"
+        reason = f"{called(best.method)} with {best.name} was measured on {on}: {in_words(measured)}"
         yield UNLISTED.at("spec.drafters", reason, "list it to have it tried on your traffic")
 
 
@@ -129,10 +130,45 @@ def _is_local(model: str) -> bool:
     return model.startswith(("/", "./", "../"))
 
 
+TAKEN_BY_NAME = Rule(
+    "SD809",
+    "target-taken-by-its-name",
+    Severity.ADVICE,
+    "The target is taken for a build of a catalogued model, by its name",
+    why=(
+        "A copy or a quantised build has the architecture of the original, and heads trained for that are "
+        "usually used with it. Quantisation moves what they accept, some builds lack the layers for mtp, "
+        "and a name proves nothing."
+    ),
+    source="The catalogue has the original. The ending of the name tells the precision.",
+    refused=(
+        "{model: RedHatAI/Qwen3-8B-FP8-dynamic, accelerator: {type: MI300X, count: 1}, drafters: [{name: d, "
+        "method: dspark, numSpeculativeTokens: 7, model: deepseek-ai/dspark_qwen3_8b_block7}]}"
+    ),
+    passed=(
+        "{model: Qwen/Qwen3-8B, accelerator: {type: MI300X, count: 1}, drafters: [{name: d, method: dspark, "
+        "numSpeculativeTokens: 7, model: deepseek-ai/dspark_qwen3_8b_block7}]}"
+    ),
+)
+
+
+def _check_taken_by_name(setting: Setting) -> Iterator[Finding]:
+    if setting.taken_for is None or setting.target is None:
+        return
+    precision = f" in {setting.target.precision}" if setting.target.precision else ""
+    reason = f"by its name it is taken for {setting.taken_for}{precision}; its drafters may accept less"
+    fix = "if it is another model, describe it in a file of your own (--catalog)"
+    yield TAKEN_BY_NAME.at("spec.model", reason, fix)
+
+
 def _gpu(setting: Setting) -> str | None:
     return setting.gpu.name if setting.gpu else None
 
 
-RULES: tuple[Rule, ...] = (UNUSUAL_TOKENS, UNLISTED, NOT_PINNED)
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_unlisted, _check_pinned)
+RULES: tuple[Rule, ...] = (UNUSUAL_TOKENS, UNLISTED, NOT_PINNED, TAKEN_BY_NAME)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
+    _check_unlisted,
+    _check_pinned,
+    _check_taken_by_name,
+)
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_tokens,)

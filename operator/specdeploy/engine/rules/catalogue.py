@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.catalogue.evidence import called
+from specdeploy.engine.catalogue.variants import build_of
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import since
 
@@ -32,18 +33,22 @@ OTHER_TARGET = Rule(
 
 
 def _check_other_target(candidate: Candidate) -> Iterator[Finding]:
-    served = candidate.setting.spec.model
+    served, known = candidate.setting.spec.model, candidate.setting.target is not None
     homes = [target.model for target, _ in candidate.homes]
-    if not homes or any(_is_variant(served, home) for home in homes):
+    if not homes or any(_is_build(served, home) for home in homes) or (_is_local(served) and not known):
         return
     reason = f"this head was trained for {homes[0]}, the target is {served}"
     fix = f"use a head of {served}, or serve {homes[0]}"
     yield OTHER_TARGET.at(f"{candidate.path}.model", reason, fix)
 
 
-def _is_variant(served: str, home: str) -> bool:
-    """Whether `served` is `home`, or by its name a build of it: quantised, fine-tuned, in a local folder."""
-    return served.startswith("/") or home.rpartition("/")[2].lower() in served.lower()
+def _is_build(served: str, home: str) -> bool:
+    """Whether `served` is `home`, or by its name a build of it: quantised, fine-tuned, in a folder."""
+    return build_of(home).model in served.lower()
+
+
+def _is_local(model: str) -> bool:
+    return model.startswith("/")
 
 
 OTHER_METHOD = Rule(

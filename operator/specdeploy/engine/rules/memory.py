@@ -48,9 +48,10 @@ def _check_weights(setting: Setting) -> Iterator[Finding]:
 
 
 def _excess(setting: Setting) -> tuple[str, float, float] | None:
-    """Weights that are more than all GPUs of a pod hold: how reckoned, GiB, and GiB of one GPU."""
+    """Weights that are more than all GPUs of a pod hold: how reckoned, GiB, and GiB of one GPU. A name alone
+    tells their size too roughly for an error."""
     device, target = device_gib(setting), setting.target
-    if device is None or target is None or resized(setting):
+    if device is None or target is None or setting.taken_for or resized(setting):
         return None
     weights = weights_gib(target)
     if weights.gib is None or weights.gib <= device * setting.spec.accelerator.count:
