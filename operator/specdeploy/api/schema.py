@@ -19,6 +19,10 @@ _RULES = "x-kubernetes-validations"
 class StructuralSchema(GenerateJsonSchema):
     """Absent instead of null, enum instead of const, no defaults of null."""
 
+    def encode_default(self, dft: Any) -> Any:
+        """Defaults are plain values: pydantic would make a serializer for each."""
+        return dft
+
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 
