@@ -96,8 +96,14 @@ def _yes(fact: bool) -> str:
 def _gpu(gpu: Gpu) -> tuple[str, ...]:
     ids = code(gpu.physical) + (f", virtual {code(gpu.virtual)}" if gpu.virtual else "")
     modes = "unknown" if gpu.compute is None else ", ".join(f"{m} ({n})" for m, n in gpu.compute.items())
-    memory = f"; {', '.join(gpu.memory_modes)}" if gpu.memory_modes else ""
-    return gpu.name, gpu.architecture, str(gpu.memory_gib), ids, (modes + memory) or "none"
+    pairs = ", ".join(sorted(f"{compute}_{memory}" for compute, memory in gpu.pairs))
+    return (
+        gpu.name,
+        gpu.architecture,
+        str(gpu.memory_gib),
+        ids,
+        (f"{modes}; {pairs}" if pairs else modes or "none"),
+    )
 
 
 def _backend(backend: Backend) -> tuple[str, ...]:
@@ -107,7 +113,7 @@ def _backend(backend: Backend) -> tuple[str, ...]:
         f"`{backend.name}`",
         backend.kind.value,
         ", ".join(backend.architectures) or "none of these",
-        ", ".join(backend.non_causal) or "no",
+        "unknown" if backend.non_causal is None else ", ".join(backend.non_causal) or "no",
         uneven,
         itself if backend.chosen else "no",
     )

@@ -122,7 +122,13 @@ def test_the_memory_of_a_device_follows_from_the_name_of_its_resource(
     [
         ("MI300X", "amd.com/cpx_nps4", True),
         ("MI300X", "amd.com/cpx_nps2", False),
+        ("MI300X", "amd.com/spx_nps1", True),
+        ("MI300X", "amd.com/dpx_nps1", True),
+        ("MI300X", "amd.com/spx_nps4", False),
+        ("MI300X", "amd.com/dpx_nps4", False),
         ("MI355X", "amd.com/dpx_nps2", True),
+        ("MI355X", "amd.com/cpx_nps2", True),
+        ("MI355X", "amd.com/spx_nps2", False),
         ("MI210", "amd.com/spx_nps1", False),
         ("MI300A", "amd.com/tpx_nps1", None),
     ],
@@ -140,10 +146,10 @@ def test_other_names_say_nothing_of_partitions(resource: str) -> None:
     assert partition_of(resource) is None
 
 
-def test_a_gpu_that_has_memory_modes_has_compute_modes() -> None:
+def test_a_gpu_that_has_pairs_of_modes_has_compute_modes() -> None:
     for gpu in GPUS.values():
         assert gpu.physical
-        assert bool(gpu.memory_modes) is bool(gpu.compute)
+        assert bool(gpu.pairs) is bool(gpu.compute)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_the_tables_of_backends_do_not_overlap_and_name_known_gpus_and_switches(
     names = [*BACKENDS, *ALIEN, *UNUSUAL, *FOREIGN]
     assert len(set(names)) == len(names)
     for backend in BACKENDS.values():
-        assert set(backend.non_causal) <= set(backend.architectures) <= set(ARCHITECTURES)
+        assert set(backend.non_causal or ()) <= set(backend.architectures) <= set(ARCHITECTURES)
         assert backend.switch is None or backend.switch in SWITCHES
         if backend.aiter:
             assert all(ARCHITECTURES[name].aiter for name in backend.architectures)
@@ -117,7 +117,9 @@ def test_a_backend_takes_its_own_formats_of_the_cache(name: str, kv: str, taken:
         ({}, "gqa", "gemma4", FIELD, None, "TRITON_ATTN"),
         ({}, "gqa", "gpt-oss", FIELD, None, "ROCM_AITER_UNIFIED_ATTN"),
         ({}, "hybrid", "qwen3.5", FIELD, None, None),
-        ({}, "mla", "deepseek-v3", FIELD, None, None),
+        ({}, "mla", "deepseek-v3", FIELD, None, "TRITON_MLA"),
+        (ON, "mla", "deepseek-v3", FIELD, None, "ROCM_AITER_MLA"),
+        ({}, "sparse-mla", "glm", FIELD, None, "ROCM_AITER_MLA_SPARSE"),
         ({}, None, "new", FIELD, None, None),
         ({"attentionBackend": "triton_attn"}, "gqa", "qwen3", FIELD, "TRITON_ATTN", None),
         ({"attentionBackend": "auto"}, "gqa", "qwen3", FIELD, None, "ROCM_ATTN"),
@@ -161,6 +163,7 @@ def test_without_a_kind_of_gpu_vllms_choice_is_not_known() -> None:
         ("mla", None, Kind.MLA),
         ("mla", "0", Kind.MLA),
         ("mla", "1", Kind.DENSE),
+        ("sparse-mla", None, Kind.SPARSE_MLA),
         ("hybrid", None, None),
         (None, None, None),
     ],

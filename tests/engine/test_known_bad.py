@@ -69,6 +69,7 @@ _QWEN_VL = "Qwen/Qwen3-VL-235B-A22B-Instruct"
 _M3 = "MiniMaxAI/MiniMax-M3-MXFP8"
 _FLASH = "zai-org/GLM-5.3-Flash"
 _EAGER = ("--enforce-eager",)
+_YARN = ("--hf-overrides", '{"rope_scaling": {"rope_type": "yarn"}}')
 _RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 _PAGES = Case(_M3, "MI325X", "dspark", 7, "0.26.0", env=(MASTER, SHUFFLE), args=("--kv-cache-dtype", "fp8"))
 _FLASH_CASE = Case(_FLASH, "MI355X", env=(MASTER,))
@@ -102,14 +103,44 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
         {"tokens": 3},
     ),
     "ling-mtp-on-aiter-mla": (
-        Case("inclusionAI/Ling-3.0-flash", "MI350X", env=(MASTER,)),
+        Case("inclusionAI/Ling-3.0-flash", "MI350X", target="ROCM_AITER_MLA"),
         {"target": "TRITON_MLA"},
+    ),
+    "ling-mtp-on-vllms-choice": (
+        Case("inclusionAI/Ling-3.0-flash", "MI350X", env=(MASTER,)),
+        {"env": ()},
     ),
     "kimi-k3-on-aiter-mla": (
         Case("moonshotai/Kimi-K3", "MI355X", target="ROCM_AITER_MLA"),
         {"args": ("--max-model-len", "131072")},
     ),
     "glm-5.1-mtp-under-graphs": (Case("zai-org/GLM-5.1-FP8"), {"args": _EAGER}),
+    "glm-5.2-mtp-under-graphs": (Case("zai-org/GLM-5.2-FP8"), {"args": _EAGER}),
+    "glm-5.2-mtp-without-headroom": (
+        Case("amd/GLM-5.2-MXFP4", "MI355X"),
+        {"args": ("--gpu-memory-utilization", "0.80")},
+    ),
+    "deepseek-v4.1-has-no-mtp": (Case("deepseek-ai/DeepSeek-V4.1", "MI355X"), {"method": "ngram"}),
+    "parse-3.5-drafts-one-token": (Case("org/Parse-3.5", tokens=2), {"tokens": 1}),
+    "minimax-m3-small-blocks": (Case(_M3, "MI355X"), {"args": ("--block-size", "128")}),
+    "kimi-k3-on-breakable-graphs": (
+        Case("moonshotai/Kimi-K3", "MI355X", version="0.28.0"),
+        {"version": "0.29.0"},
+    ),
+    "sparse-attention-without-aiter": (Case("zai-org/GLM-5.2-FP8"), {"gpu": "MI355X"}),
+    "qwen3.5-122b-without-aiter": (Case("Qwen/Qwen3.5-122B-A10B-FP8"), {"env": (MASTER,)}),
+    "qwen3.5-397b-mtp-on-rocm-attn": (
+        Case("Qwen/Qwen3.5-397B-A17B", "MI355X"),
+        {"target": "TRITON_ATTN"},
+    ),
+    "yarn-shortens-the-context": (
+        Case(method="dflash", args=_YARN),
+        {"version": "0.32.0"},
+    ),
+    "eagle3-on-w4a16": (
+        Case("org/Qwen3-8B-quantized.w4a16", method="eagle3"),
+        {"model": "org/Qwen3-8B"},
+    ),
     "glm-5.1-mxfp4-mtp": (Case("amd/GLM-5.1-MXFP4", "MI355X"), {"model": "zai-org/GLM-5.1-FP8"}),
     "glm-5.2-mtp": (Case("zai-org/GLM-5.2-FP8", version="0.23.1"), {"version": "0.24.0"}),
     "glm-5.3-mtp-drafts-noise": (Case("zai-org/GLM-5.3"), {"model": _FLASH}),
@@ -148,7 +179,7 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
         {"env": ()},
     ),
     "mtp-ignores-yarn": (
-        Case(args=("--hf-overrides", '{"rope_scaling": {"rope_type": "yarn"}}')),
+        Case(args=_YARN),
         {"args": ("--hf-overrides", '{"rope_scaling": {"rope_type": "linear"}}')},
     ),
     "replicas-hang-near-the-end": (
@@ -238,6 +269,40 @@ def test_only_what_was_measured_on_this_very_combination_is_an_error(name: str, 
 def test_a_target_is_known_by_the_last_part_of_its_name(model: str, found: bool) -> None:
     (row,) = (each for each in KNOWN_BAD if each.name == "glm-5.3-flash-long-chunks")
     assert bool(told(row, replace(_FLASH_CASE, model=model))) is found
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "found"),
+    [
+        ("eagle3-on-rocm-attn", {"draft": None, "model": "Qwen/Qwen3-8B"}, True),  # vLLM's own choice
+        ("eagle3-on-rocm-attn", {"draft": None, "model": "Qwen/Qwen3-8B", "target": "TRITON_ATTN"}, False),
+        ("eagle3-on-rocm-attn", {"draft": None}, False),  # nothing is known of the target
+        ("eight-rows-on-aiter-mla", {"target": None, "model": "moonshotai/Kimi-K2.5"}, False),
+        (
+            "eight-rows-on-aiter-mla",
+            {"target": None, "model": "moonshotai/Kimi-K2.5", "env": (MASTER,)},
+            True,
+        ),
+        ("glm-5.3-dflash", {"model": "zai-org/GLM-5.3-FP8"}, True),
+        ("glm-5.3-dflash", {"model": _FLASH}, False),
+        ("glm-5.3-on-the-old-runner", {"version": "0.31.0"}, True),
+        ("glm-5.3-on-the-old-runner", {"version": "0.32.0"}, False),
+        ("glm-5.3-flash-long-chunks", {"args": ("--max-num-batched-tokens", "16384")}, True),
+        ("glm-5.3-flash-long-chunks", {"args": ("--max-num-batched-tokens", "16383")}, False),
+        ("glm-5.3-flash-long-chunks", {"version": "0.27.0"}, False),  # its default is 8192
+        ("schedule-fails-in-capture", {"args": ("-cc", '{"cudagraph_mode": "FULL_AND_PIECEWISE"}')}, True),
+        ("schedule-fails-in-capture", {"args": ("--compilation-config", '{"level": 3}')}, True),
+        ("schedule-fails-in-capture", {"args": ("-cc.cudagraph_mode=piecewise",)}, False),
+        ("schedule-fails-in-capture", {"args": ("-cc", '{"cudagraph_mode": "NONE"}')}, False),
+        ("schedule-fails-in-capture", {"args": ("-O1",)}, False),
+        ("schedule-fails-in-capture", {"args": ("-O2",)}, True),
+        ("kimi-k3-on-breakable-graphs", {"env": ("VLLM_USE_BREAKABLE_CUDAGRAPH",)}, False),
+        ("sparse-attention-without-aiter", {"env": (MASTER,)}, False),
+    ],
+)
+def test_a_row_looks_at_what_is_in_force(name: str, change: dict[str, Any], found: bool) -> None:
+    (row,) = (each for each in KNOWN_BAD if each.name == name)
+    assert bool(told(row, replace(EXAMPLES[name][0], **change))) is found
 
 
 def test_a_switch_whose_value_only_the_cluster_knows_is_neither_on_nor_off() -> None:

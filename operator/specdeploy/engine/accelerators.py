@@ -65,7 +65,7 @@ class Gpu:
             lower-case hex, no 0x. 740c is MI250 as well as MI250X.
         compute: compute mode -> devices that it makes of one GPU; empty: it can't be partitioned; None: not
             known to us.
-        memory_modes: modes in which its memory can be divided.
+        pairs: compute and memory modes that go together.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Gpu:
     physical: tuple[str, ...]
     virtual: tuple[str, ...] = ()
     compute: Mapping[str, int] | None = field(default_factory=dict)
-    memory_modes: tuple[str, ...] = ()
+    pairs: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def can(self) -> Architecture:
@@ -83,8 +83,9 @@ class Gpu:
 
 
 _EIGHT_DIES = {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}
-_NPS14 = ("nps1", "nps4")
-_NPS124 = ("nps1", "nps2", "nps4")
+# The memory is never divided further than the compute units are: an undivided GPU has its memory undivided.
+_MI300 = frozenset((*((compute, "nps1") for compute in _EIGHT_DIES), ("cpx", "nps4")))
+_MI350 = _MI300 | {("dpx", "nps2"), ("cpx", "nps2")}
 
 # Ids: the node feature rule of AMD's GPU operator (helm-charts-k8s/templates/gpu-nfd-default-rule.yaml).
 # Partitions: AMD's documentation of the config manager and of the DRA driver.
@@ -95,11 +96,11 @@ GPUS: dict[str, Gpu] = {
         Gpu("MI250", "gfx90a", 64, ("740c",)),
         Gpu("MI250X", "gfx90a", 64, ("7408", "740c")),
         Gpu("MI300A", "gfx942", 128, ("74a0",), compute=None),
-        Gpu("MI300X", "gfx942", 192, ("74a1", "74a9"), ("74b5", "74bd"), _EIGHT_DIES, _NPS14),
+        Gpu("MI300X", "gfx942", 192, ("74a1", "74a9"), ("74b5", "74bd"), _EIGHT_DIES, _MI300),
         Gpu("MI308X", "gfx942", 192, ("74a2", "74a8"), ("74b6", "74bc"), None),
-        Gpu("MI325X", "gfx942", 256, ("74a5",), ("74b9",), _EIGHT_DIES, _NPS14),
-        Gpu("MI350X", "gfx950", 288, ("75a0",), ("75b0",), _EIGHT_DIES, _NPS124),
-        Gpu("MI355X", "gfx950", 288, ("75a3",), ("75b3",), _EIGHT_DIES, _NPS124),
+        Gpu("MI325X", "gfx942", 256, ("74a5",), ("74b9",), _EIGHT_DIES, _MI300),
+        Gpu("MI350X", "gfx950", 288, ("75a0",), ("75b0",), _EIGHT_DIES, _MI350),
+        Gpu("MI355X", "gfx950", 288, ("75a3",), ("75b3",), _EIGHT_DIES, _MI350),
     )
 }
 
@@ -128,7 +129,7 @@ def is_known_partition(gpu: Gpu, partition: Partition) -> bool | None:
     """Whether this GPU can be divided so; None where its modes are not known to us."""
     if gpu.compute is None:
         return None
-    return partition.compute in gpu.compute and partition.memory in gpu.memory_modes
+    return (partition.compute, partition.memory) in gpu.pairs
 
 
 def memory_gib_of(gpu: Gpu, resource_name: str) -> float | None:

@@ -42,7 +42,8 @@ class Backend:
         aiter: its kernels are AITER's. Named explicitly it runs with `VLLM_ROCM_USE_AITER` off as well.
         chosen: vLLM takes it by itself where it fits.
         switch: with the master, what has to be on before vLLM takes it by itself.
-        non_causal: architectures on which it can look both ways, as drafts of DFlash and DSpark need.
+        non_causal: architectures on which it can look both ways, as drafts of DFlash and DSpark need; None:
+            unknown.
         uneven: releases in which its graphs take batches of uneven length, as adaptive verification needs.
         kv: values of --kv-cache-dtype that it takes; empty: those that begin with its own name; None:
             unknown.
@@ -59,7 +60,7 @@ class Backend:
     aiter: bool = False
     chosen: bool = False
     switch: str | None = None
-    non_causal: tuple[str, ...] = ()
+    non_causal: tuple[str, ...] | None = ()
     uneven: Span | None = None
     kv: tuple[str, ...] | None = _FP8
     heads: tuple[int, ...] = ()
@@ -113,7 +114,7 @@ BACKENDS: dict[str, Backend] = {
             kv=(*_FP8_BOTH, *_SCALED),
         ),
         Backend("TURBOQUANT", Kind.DENSE, chosen=True, kv=()),
-        Backend("ROCM_OCTAVE", Kind.DENSE, chosen=True, kv=None, span=since("0.33")),
+        Backend("ROCM_OCTAVE", Kind.DENSE, chosen=True, non_causal=None, kv=None, span=since("0.33")),
         Backend("ULTRAQUANT", Kind.DENSE, chosen=True, kv=(), sinks=False),
         Backend("FLEX_ATTENTION", Kind.DENSE, non_causal=CDNA, uneven=ALWAYS, kv=None),
         Backend("ROCM_SEGMENTED_ATTN", Kind.DENSE, (), strict=True),
@@ -220,7 +221,7 @@ def _fits(backend: Backend, need: Need, version: Version | None) -> bool:
         and backend.kv is not None
         and takes_kv(backend, need.kv)
         and (not backend.heads or need.head is None or need.head in backend.heads)
-        and (not need.non_causal or need.architecture in backend.non_causal)
+        and (not need.non_causal or need.architecture in (backend.non_causal or ()))
         and (backend.sinks or not need.sinks)
         and (backend.connector or not need.connector)
     )

@@ -15,8 +15,12 @@ from .versions import since
 _WITHOUT = ("ngram", "suffix")
 # Their attention looks both ways, unless the checkpoint has sliding windows only.
 NON_CAUSAL = ("dflash", "dspark")
+# Models with attention of their own, which runs whatever is named: DeepSeek-V4 ignores the name, and V4.1
+# refuses every other one (models/deepseek_v4/amd, models/deepseek_v41/amd).
+_OWN = {"deepseek-v4": "ROCM_FLASHMLA_SPARSE_DSV4"}
 # The model runner of these and newer releases gives a drafter the target's backend unless it names one.
 _INHERITS = since("0.29")
+_KINDS = {"gqa": Kind.DENSE, "mla": Kind.MLA, "sparse-mla": Kind.SPARSE_MLA}
 # Options with which a drafter runs on the model runner of old.
 _OLD_RUNNER = ("parallel_drafting", "use_heterogeneous_vocab")
 
@@ -52,6 +56,17 @@ def backend_of_target(setting: Setting) -> Choice:
     if named is not None or is_configured(setting):
         return Choice(field, named)
     return Choice(field, None, _own_of_target(setting))
+
+
+def own_attention(setting: Setting) -> str | None:
+    """The backend that is part of the target's model; None where vLLM has a choice."""
+    model = last_part(setting.spec.model)
+    return next((backend for start, backend in _OWN.items() if model.startswith(start)), None)
+
+
+def last_part(model: str) -> str:
+    """The last part of a model's name or folder, lower case."""
+    return model.rstrip("/").rpartition("/")[2].lower()
 
 
 def known_backend(candidate: Candidate) -> str | None:
@@ -94,11 +109,13 @@ def named_of_drafter(candidate: Candidate) -> Choice:
 
 
 def kind_of_target(setting: Setting) -> Kind | None:
-    """Kind of the target's attention; None where the catalogue does not tell, or it has several."""
+    """Kind of the target's attention; None where nothing tells, or it has several, or one of its own."""
     attention = setting.target.attention if setting.target else None
-    if attention == "gqa" or (attention == "mla" and _is_mla_off(setting)):
+    if attention is None or own_attention(setting):
+        return None
+    if attention == "mla" and _is_mla_off(setting):
         return Kind.DENSE
-    return Kind.MLA if attention == "mla" else None
+    return _KINDS.get(attention)
 
 
 def kv_format(setting: Setting) -> str:
@@ -107,12 +124,21 @@ def kv_format(setting: Setting) -> str:
     return (flag.value or "auto") if flag else "auto"
 
 
+def unreadable_cache(setting: Setting) -> bool:
+    """Whether no backend is named, and none that vLLM could take reads the target's --kv-cache-dtype."""
+    choice, need = backend_of_target(setting), _need(setting, kind_of_target(setting))
+    if need is None or choice.name is not None or is_configured(setting):
+        return False
+    return vllm_choice(replace(need, kv="auto"), setting.version) is not None
+
+
 def _own_of_target(setting: Setting) -> str | None:
     if _family(setting).startswith("gemma4"):
         return "TRITON_ATTN"  # vLLM sets it itself: layers of Gemma 4 differ in head size
-    kind = kind_of_target(setting)
-    # The catalogue does not tell latent attention from the sparse kind, which has another order of its own.
-    need = _need(setting, kind) if kind is Kind.DENSE else None
+    own = own_attention(setting)
+    if own is not None:
+        return own
+    need = _need(setting, kind_of_target(setting))
     return vllm_choice(need, setting.version) if need else None
 
 
@@ -147,7 +173,7 @@ def _kind_of_drafter(candidate: Candidate) -> Kind | None:
     target, model = kind_of_target(candidate.setting), candidate.drafter.model
     if model is None or target is Kind.DENSE:
         return target
-    return Kind.MLA if "mla" in model.lower().rpartition("/")[2].split("-") else None
+    return Kind.MLA if "mla" in last_part(model).split("-") else None
 
 
 def _is_mla_off(setting: Setting) -> bool:

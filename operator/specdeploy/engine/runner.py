@@ -12,7 +12,7 @@ from .versions import between, since
 
 # From here on V2 runs every model, but for some on ROCm in the first releases.
 V2_DEFAULT = since("0.29")
-_V1_ON_ROCM = between("0.29", "0.32")
+V1_ON_ROCM = between("0.29", "0.32")
 _V1_FAMILIES = ("deepseek-v4",)
 # Up to here V2 lacked ngram, and eagle3 in a pipeline.
 _V2_WITHOUT_NGRAM = between(None, "0.30")
@@ -69,4 +69,4 @@ def runner_of(candidate: Candidate) -> Runner:
 def stays_on_v1(setting: Setting) -> bool:
     """Whether the target itself runs on V1 on ROCm unless V2 is asked for."""
     family = setting.target.family if setting.target else ""
-    return family in _V1_FAMILIES and _V1_ON_ROCM.holds(setting.version)
+    return family in _V1_FAMILIES and V1_ON_ROCM.holds(setting.version)

@@ -52,7 +52,7 @@ def target_token_bytes(
     if target.layers is None or target.kv_heads is None or target.head_dim is None:
         return None
     layers, each = target.layers / pipeline, target.head_dim * element
-    if target.attention == "mla":  # one latent for keys and values, whole on every GPU
+    if target.attention in ("mla", "sparse-mla"):  # one latent for keys and values, whole on every GPU
         return layers * each
     return 2 * layers * _heads_here(target.kv_heads, tensor) * each
 

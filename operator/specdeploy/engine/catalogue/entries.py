@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 # Methods that draft with a checkpoint or with layers of the target.
 Method = Literal["mtp", "eagle3", "eagle", "dflash", "dspark", "draft_model"]
-Attention = Literal["gqa", "mla", "hybrid"]
+Attention = Literal["gqa", "mla", "sparse-mla", "hybrid"]
 Precision = Literal["bf16", "fp16", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4", "int4"]
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
@@ -42,7 +42,8 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     """A drafter for one target.
 
     `model` is None where the layers are in the target. `block`: tokens that it was trained to draft at once
-    (DFlash counts its anchor: block 16 drafts 15). `parameters`: billions. `layers`, `kv_heads`, `head_dim`:
+    (DFlash counts its anchor: block 16 drafts 15). `chain`: mtp layers that draft one token each; None: one
+    layer, or unknown. `parameters`: billions. `layers`, `kv_heads`, `head_dim`:
     of its own cache (0 layers: it reads the target's); those of an mtp layer in the target are the target's.
     `kv_share`: share of all cache that it is known to take, where that is published instead. `backends`:
     attention backend by architecture (gfx942 ...) with which it is known to work, where others are not.
@@ -55,6 +56,7 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     source: Text
     model: Text | None = None
     block: Count | None = None
+    chain: Count | None = None
     parameters: Positive | None = None
     layers: Annotated[int, Meta(ge=0)] | None = None
     kv_heads: Count | None = None
@@ -85,9 +87,10 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
 class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A model to serve, and its drafters.
 
-    `family` groups targets that share rules (gemma4, qwen3.5, deepseek-v4 ...). `attention`: gqa, mla or
-    hybrid (some layers keep a state instead of a cache). `parameters`, `active`: billions, all and per token.
-    `weights_gib`: size of the checkpoint where it is published. `layers`, `kv_heads`, `head_dim`: of the
+    `family` groups targets that share rules (gemma4, qwen3.5, deepseek-v4 ...). `attention`: gqa, mla,
+    sparse-mla (an indexer picks the tokens) or hybrid (some layers keep a state instead of a cache).
+    `parameters`, `active`: billions, all and per token. `weights_gib`: size of the checkpoint where it is
+    published. `layers`, `kv_heads`, `head_dim`: of the
     layers that keep a cache of the whole context, for the size of a token in it; of mla, one head of the
     latent and the rotary part together. `state_layers`: those that keep a state; `state_mib`: the state of
     one request in all of them. `vocabulary`: tokens. None: unknown.

@@ -7,13 +7,14 @@ from .row import DEFAULT, Effect, KnownBad
 
 _CDNA3 = ("gfx942", "gfx950")
 _ALL_AMD = ("gfx90a", *_CDNA3)
+_LING = "recipes#926 (MI350X, vLLM 0.28.1rc1; on MI300X it runs, 40 % faster than on TRITON_MLA)"
 
 ROWS: tuple[KnownBad, ...] = (
     KnownBad(
         "eagle3-on-rocm-attn",
         "the acceptance of EAGLE-3 can collapse in the first layer of a drafter on ROCM_ATTN",
         "set the drafter's attentionBackend to ROCM_AITER_UNIFIED_ATTN or TRITON_ATTN",
-        "#47854, open",
+        "#47854, open; not seen where AMD measured Gemma 4 and Qwen3-8B on vLLM's choice, August 2026",
         Effect.SLOWER,
         architectures=_ALL_AMD,
         methods=("eagle3",),
@@ -142,15 +143,25 @@ ROWS: tuple[KnownBad, ...] = (
     ),
     KnownBad(
         "ling-mtp-on-aiter-mla",
-        "Ling-3.0-flash faults the GPU on ROCM_AITER_MLA with MTP; with VLLM_ROCM_USE_AITER=1 it is vLLM's "
-        "choice",
+        "Ling-3.0-flash faults the GPU on ROCM_AITER_MLA with MTP",
         "set spec.engine.attentionBackend to TRITON_MLA",
-        "recipes#926 (MI350X, vLLM 0.28.1rc1; on MI300X it runs, 40 % faster than on TRITON_MLA)",
+        _LING,
         Effect.CRASH,
         architectures=("gfx950",),
         targets=("ling-3.0-flash*",),
         methods=("mtp",),
-        target=("ROCM_AITER_MLA", DEFAULT),
+        target=("ROCM_AITER_MLA",),
+    ),
+    KnownBad(
+        "ling-mtp-on-vllms-choice",
+        "with AITER vLLM takes ROCM_AITER_MLA for Ling-3.0-flash, which faults the GPU there with MTP",
+        "set spec.engine.attentionBackend to TRITON_MLA",
+        _LING,
+        Effect.CRASH,
+        architectures=("gfx950",),
+        targets=("ling-3.0-flash*",),
+        methods=("mtp",),
+        target=(DEFAULT,),
         switches=(MASTER,),
     ),
     KnownBad(

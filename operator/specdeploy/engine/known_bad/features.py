@@ -16,7 +16,7 @@ ROWS: tuple[KnownBad, ...] = (
         span=since("0.24"),
         methods=("mtp",),
         options=(_SCHEDULE,),
-        without=("--compilation-config", "-cc", "--enforce-eager"),
+        whole_graphs=True,
     ),
     KnownBad(
         "schedule-collapses-at-its-threshold",
@@ -46,6 +46,27 @@ ROWS: tuple[KnownBad, ...] = (
         Effect.SLOWER,
         methods=("mtp",),
         flags=(("--hf-overrides", "yarn"),),
+    ),
+    KnownBad(
+        "yarn-shortens-the-context",
+        "a drafter does not get the YaRN scaling of --hf-overrides, and model runner V2 lowers the engine's "
+        "max_model_len to the drafter's own, in this arm alone",
+        "set --max-model-len to the drafter's own length, so that every arm has the same one",
+        "v1/worker/gpu of vLLM 0.33, which hands on default, linear, llama3, ntk and proportional scaling",
+        Effect.SHORTER,
+        span=since("0.33"),
+        methods=("eagle", "eagle3", "dflash", "dspark", "draft_model"),
+        flags=(("--hf-overrides", "yarn"),),
+    ),
+    KnownBad(
+        "eagle3-on-w4a16",
+        "vLLM's own tests leave out EAGLE-3 on w4a16 targets on ROCm",
+        "try it once by hand before traffic reaches it, or use the target in BF16 or FP8",
+        "vLLM's tests of speculative decoding, as AMD's CI runs them",
+        Effect.CRASH,
+        architectures=("gfx90a", "gfx942", "gfx950"),
+        targets=("*w4a16*",),
+        methods=("eagle3",),
     ),
     KnownBad(
         "replicas-hang-near-the-end",

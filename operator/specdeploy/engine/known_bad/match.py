@@ -1,9 +1,12 @@
 """Which rows of known-bad combinations a spec or a drafter meets."""
 
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from specdeploy.engine.aiter import is_on
-from specdeploy.engine.backends import backend_of_drafter, backend_of_target, is_configured
+from specdeploy.engine.backends import backend_of_drafter, backend_of_target, is_configured, last_part
+from specdeploy.engine.graphs import captures_whole_steps
+from specdeploy.engine.serving import batched_tokens
 from specdeploy.engine.setting import Candidate, Setting
 
 from . import backends, features, targets
@@ -11,39 +14,52 @@ from .row import DEFAULT, KnownBad
 
 KNOWN_BAD: tuple[KnownBad, ...] = (*backends.ROWS, *targets.ROWS, *features.ROWS)
 
+_OF_SPEC = tuple(row for row in KNOWN_BAD if row.baseline)
+_OF_DRAFTER = tuple(row for row in KNOWN_BAD if not row.baseline)
+
+
+@dataclass(frozen=True)
+class _Running:
+    """What runs, as rows name it: the backends of the target and of the drafter."""
+
+    target: str | None
+    draft: str | None = None
+
 
 def of_spec(setting: Setting) -> tuple[KnownBad, ...]:
     """Rows that concern the whole spec: they hold without speculation."""
-    return tuple(row for row in KNOWN_BAD if row.baseline and _on_engine(row, setting))
+    running = _Running(_target(setting))
+    return tuple(row for row in _OF_SPEC if _on_engine(row, setting, running))
 
 
 def of_drafter(candidate: Candidate) -> tuple[KnownBad, ...]:
     """Rows that concern one drafter."""
-    return tuple(row for row in KNOWN_BAD if not row.baseline and _on_drafter(row, candidate))
+    own = backend_of_drafter(candidate)
+    running = _Running(_target(candidate.setting), own.name if own else None)
+    return tuple(row for row in _OF_DRAFTER if _on_drafter(row, candidate, running))
 
 
-def _on_drafter(row: KnownBad, candidate: Candidate) -> bool:
-    drafter, own = candidate.drafter, backend_of_drafter(candidate)
+def _on_drafter(row: KnownBad, candidate: Candidate, running: _Running) -> bool:
+    drafter = candidate.drafter
     return (
         (not row.methods or drafter.method in row.methods)
         and row.tokens[0] <= drafter.num_speculative_tokens <= row.tokens[1]
-        and (not row.draft or (own is not None and own.named in row.draft))
+        and (not row.draft or running.draft in row.draft)
         and all(candidate.options.get(key) for key in row.options)
-        and _on_engine(row, candidate.setting)
+        and _on_engine(row, candidate.setting, running)
     )
 
 
-def _on_engine(row: KnownBad, setting: Setting) -> bool:
+def _on_engine(row: KnownBad, setting: Setting, running: _Running) -> bool:
     return (
         row.span.holds(setting.version)
-        and (not row.targets or _is_one_of(setting.spec.model, row.targets))
+        and (not row.targets or _is_one_of(setting, row.targets))
+        and (not row.attention or _attention(setting) in row.attention)
         and (not row.architectures or _architecture(setting) in row.architectures)
-        and (not row.target or _backend(setting) in row.target)
-        and _meets_environment(row, setting)
-        and all(_has(setting, flag, part) for flag, part in row.flags)
-        and not any(setting.flag(flag) for flag in row.without)
-        and (not row.replicated or setting.parallel.data > 1)
+        and (not row.target or running.target in row.target)
         and row.image in setting.image
+        and _meets_environment(row, setting)
+        and _meets_arguments(row, setting)
     )
 
 
@@ -56,8 +72,18 @@ def _meets_environment(row: KnownBad, setting: Setting) -> bool:
     )
 
 
-def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
-    last = model.rstrip("/").rpartition("/")[2].lower()
+def _meets_arguments(row: KnownBad, setting: Setting) -> bool:
+    return (
+        all(_has(setting, flag, part) for flag, part in row.flags)
+        and not any(setting.flag(flag) for flag in row.without)
+        and (not row.replicated or setting.parallel.data > 1)
+        and (not row.whole_graphs or captures_whole_steps(setting))
+        and (not row.chunk or (batched_tokens(setting) or 0) >= row.chunk)
+    )
+
+
+def _is_one_of(setting: Setting, patterns: tuple[str, ...]) -> bool:
+    last = last_part(setting.spec.model)
     return any(fnmatchcase(last, pattern) for pattern in patterns)
 
 
@@ -65,7 +91,11 @@ def _architecture(setting: Setting) -> str | None:
     return setting.gpu.architecture if setting.gpu else None
 
 
-def _backend(setting: Setting) -> str | None:
+def _attention(setting: Setting) -> str | None:
+    return setting.target.attention if setting.target else None
+
+
+def _target(setting: Setting) -> str | None:
     """The target's backend as rows name it."""
     choice = backend_of_target(setting)
     if choice.named or is_configured(setting):

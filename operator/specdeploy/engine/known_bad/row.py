@@ -15,6 +15,7 @@ class Effect(StrEnum):
     CRASH = "crash"
     WRONG_OUTPUT = "wrong output"
     SLOWER = "slower"
+    SHORTER = "shorter context"
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,15 @@ class KnownBad:
         targets: patterns (`glm-5.1*`) of the last part of spec.model, lower case.
         methods: of the drafter.
         tokens: least and most drafted tokens.
-        target, draft: backends that are named for them, or `DEFAULT`.
+        attention: of the target, as the catalogue calls it.
+        target, draft: backends that run, named or by vLLM's choice; for a target also `DEFAULT`.
         options: keys of the speculative config that are set.
         switches, off: switches of AITER that are on, and that are off.
         variables, unless: variables in spec.engine.env that are 1 or true, and that are not there at all.
         flags: (flag, part of its value) in spec.engine.args.
         without: flags that are not there.
+        whole_graphs: graphs of whole steps are captured.
+        chunk: tokens that one step may hold at least, given or by default.
         replicated: the engine runs with data parallelism.
         image: part of the image's name.
     """
@@ -56,6 +60,7 @@ class KnownBad:
     targets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     tokens: tuple[int, int] = (1, 64)
+    attention: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     draft: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -65,5 +70,7 @@ class KnownBad:
     unless: tuple[str, ...] = ()
     flags: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
+    whole_graphs: bool = False
+    chunk: int = 0
     replicated: bool = False
     image: str = ""

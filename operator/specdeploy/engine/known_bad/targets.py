@@ -1,24 +1,49 @@
 """Rows about single targets."""
 
 from specdeploy.engine.aiter import MASTER
+from specdeploy.engine.runner import V1_ON_ROCM
 from specdeploy.engine.versions import between, since
 
-from .row import Effect, KnownBad
+from .row import DEFAULT, Effect, KnownBad
 
 _CDNA3 = ("gfx942", "gfx950")
 _ALL_AMD = ("gfx90a", *_CDNA3)
+# Not GLM-5.3-Flash, which is another model.
+_GLM_53 = ("glm-5.3", "glm-5.3-bf16*", "glm-5.3-fp8*", "glm-5.3-mxfp4*", "glm-5.3-quark*")
 
 ROWS: tuple[KnownBad, ...] = (
     KnownBad(
         "glm-5.1-mtp-under-graphs",
         "GLM-5.1 with MTP faults the GPU in sparse latent attention under graphs",
         "add --enforce-eager to try it, or use another drafter",
-        "#47196 (MI300X), closed; ROCm/aiter#4957, open",
+        "#47196 (GLM-5.1-FP8 on MI300X), closed; ROCm/aiter#4957, open",
         Effect.CRASH,
         architectures=("gfx942",),
         targets=("glm-5.1*",),
         methods=("mtp",),
         without=("--enforce-eager",),
+    ),
+    KnownBad(
+        "glm-5.2-mtp-under-graphs",
+        "GLM-5.2 has the 64 heads with which MTP on GLM-5.1 faults the GPU under graphs",
+        "add --enforce-eager if it faults, or use another drafter",
+        "ROCm/aiter#4957, open; vllm-project/recipes calls GLM-5.2 with MTP verified on MI300X",
+        Effect.CRASH,
+        architectures=("gfx942",),
+        targets=("glm-5.2*",),
+        methods=("mtp",),
+        without=("--enforce-eager",),
+    ),
+    KnownBad(
+        "glm-5.2-mtp-without-headroom",
+        "with vLLM's default share of memory GLM-5.2 has too little left for the graphs of MTP on ROCm",
+        "add --gpu-memory-utilization 0.80 and --max-num-seqs 32 to begin with",
+        "vllm-project/recipes, GLM-5.2 (MI300X and MI355X)",
+        Effect.CRASH,
+        architectures=_CDNA3,
+        targets=("glm-5.2*",),
+        methods=("mtp",),
+        without=("--gpu-memory-utilization", "--enforce-eager"),
     ),
     KnownBad(
         "glm-5.1-mxfp4-mtp",
@@ -56,8 +81,9 @@ ROWS: tuple[KnownBad, ...] = (
         "use its DSpark drafter",
         "vllm-project/recipes, GLM-5.3",
         Effect.CRASH,
+        measured=True,
         architectures=_ALL_AMD,
-        targets=("glm-5.3",),
+        targets=_GLM_53,
         methods=("dflash",),
     ),
     KnownBad(
@@ -74,13 +100,13 @@ ROWS: tuple[KnownBad, ...] = (
     KnownBad(
         "glm-5.3-on-the-old-runner",
         "these releases run GLM-5.3 on model runner V1 on ROCm, where 15 % of GSM8K were right and not 92 %",
-        "use vLLM 0.31 or newer, or set VLLM_USE_V2_MODEL_RUNNER to 1",
+        f"use vLLM {V1_ON_ROCM.until} or newer, or set VLLM_USE_V2_MODEL_RUNNER to 1",
         "#54924 (MI350X and MI355X, MXFP4), open",
         Effect.WRONG_OUTPUT,
-        span=between("0.29", "0.31"),
+        span=V1_ON_ROCM,
         baseline=True,
         architectures=("gfx950",),
-        targets=("glm-5.3", "glm-5.3-fp8*", "glm-5.3-mxfp4*", "glm-5.3-quark*"),
+        targets=_GLM_53,
         unless=("VLLM_USE_V2_MODEL_RUNNER",),
     ),
     KnownBad(
@@ -129,14 +155,16 @@ ROWS: tuple[KnownBad, ...] = (
     ),
     KnownBad(
         "glm-5.3-flash-long-chunks",
-        "GLM-5.3-Flash faults the GPU at the first prompt whose chunks fill vLLM's default of 16384 tokens",
-        "add --max-num-batched-tokens 8192",
+        "GLM-5.3-Flash faults the GPU at the first prompt that comes in chunks of 16384 tokens, vLLM's "
+        "default",
+        "set --max-num-batched-tokens to 8192",
         "#57227 (MI350X), closed; ROCm/aiter#5512; vLLM's own recipe is affected",
         Effect.CRASH,
         baseline=True,
         architectures=("gfx950",),
         targets=("glm-5.3-flash*",),
-        without=("--max-num-batched-tokens", "--enforce-eager"),
+        without=("--enforce-eager",),
+        chunk=16384,
     ),
     KnownBad(
         "glm-5.3-flash-many-requests",
@@ -171,5 +199,84 @@ ROWS: tuple[KnownBad, ...] = (
         span=between("0.19", "0.22"),
         targets=("qwen3.6-27b*",),
         methods=("mtp",),
+    ),
+    KnownBad(
+        "deepseek-v4.1-has-no-mtp",
+        "DeepSeek-V4.1 has no MTP layers; what its checkpoint calls so are stages of DSpark",
+        "use method dspark",
+        "config/speculative.py of vLLM 0.32, which refuses it",
+        Effect.CRASH,
+        measured=True,
+        targets=("deepseek-v4.1*",),
+        methods=("mtp",),
+    ),
+    KnownBad(
+        "parse-3.5-drafts-one-token",
+        "Parse 3.5 has MTP for one token only",
+        "set numSpeculativeTokens to 1",
+        "config/speculative.py of vLLM 0.33, which refuses more",
+        Effect.CRASH,
+        span=since("0.33"),
+        targets=("*parse-3.5*",),
+        methods=("mtp",),
+        tokens=(2, 64),
+    ),
+    KnownBad(
+        "minimax-m3-small-blocks",
+        "MiniMax-M3's sparse attention has blocks of 128; the cache needs the same, and vLLM's default is 16",
+        "add --block-size 128",
+        "vllm-project/recipes, MiniMax-M3 (no common block size for 16 on AMD)",
+        Effect.CRASH,
+        baseline=True,
+        targets=("minimax-m3*",),
+        without=("--block-size",),
+    ),
+    KnownBad(
+        "kimi-k3-on-breakable-graphs",
+        "these releases turn breakable graphs on for Kimi-K3, with which it does not run on ROCm",
+        "set VLLM_USE_BREAKABLE_CUDAGRAPH to 0 in spec.engine.env",
+        "vllm-project/recipes, Kimi-K3 (MI355X); #53155 ended the default on ROCm",
+        Effect.CRASH,
+        span=between("0.27", "0.29"),
+        baseline=True,
+        architectures=("gfx950",),
+        targets=("kimi-k3*",),
+        unless=("VLLM_USE_BREAKABLE_CUDAGRAPH",),
+    ),
+    KnownBad(
+        "sparse-attention-without-aiter",
+        "the indexer of sparse latent attention needs AITER on this GPU",
+        f"set {MASTER} to 1 in spec.engine.env",
+        "layers/sparse_attn_indexer.py of vLLM 0.32, which raises an error",
+        Effect.CRASH,
+        baseline=True,
+        architectures=("gfx90a", "gfx942"),
+        attention=("sparse-mla",),
+        off=(MASTER,),
+    ),
+    KnownBad(
+        "qwen3.5-122b-without-aiter",
+        "without AITER Qwen3.5-122B-A10B-FP8 is 1.7 times slower with short prompts and 3.7 times with 12000 "
+        "tokens, in every arm",
+        f"set {MASTER} to 1 and spec.engine.attentionBackend to ROCM_AITER_UNIFIED_ATTN",
+        "#56945 (MI300X, MI325X, MI355X), open",
+        Effect.SLOWER,
+        baseline=True,
+        architectures=_CDNA3,
+        targets=("qwen3.5-122b*fp8*",),
+        unless=(MASTER,),
+    ),
+    KnownBad(
+        "qwen3.5-397b-mtp-on-rocm-attn",
+        "Qwen3.5-397B with MTP falls from 116 to 19 tokens/s on ROCM_ATTN as prompts grow to 30000 tokens; "
+        "without a drafter it makes 117",
+        "set spec.engine.attentionBackend to TRITON_ATTN or ROCM_AITER_UNIFIED_ATTN, and --kv-cache-dtype to "
+        "fp8",
+        "measured with MXFP4 weights on MI350X and MI355X, one request at a time",
+        Effect.SLOWER,
+        architectures=("gfx950",),
+        targets=("qwen3.5-397b*",),
+        methods=("mtp",),
+        target=("ROCM_ATTN", DEFAULT),
     ),
 )

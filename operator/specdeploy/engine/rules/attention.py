@@ -10,16 +10,23 @@ from specdeploy.engine.backends import (
     Choice,
     backend_of_drafter,
     backend_of_target,
-    is_configured,
     kind_of_target,
-    known_backend,
     kv_format,
+    last_part,
     named_of_drafter,
+    own_attention,
+    unreadable_cache,
 )
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import beyond_tables
 
+_OF_KIND = {
+    Kind.DENSE: "TRITON_ATTN",
+    Kind.MLA: "TRITON_MLA",
+    Kind.SPARSE_MLA: "ROCM_AITER_MLA_SPARSE",
+}
 _OTHER_NAMES = (*ALIEN, *UNUSUAL, *FOREIGN)
+_V4 = "model: deepseek-ai/DeepSeek-V4-Flash\naccelerator: {type: MI355X, count: 8}\ndrafters: []\n"
 _DFLASH = "{name: d, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash, numSpeculativeTokens: 7"
 
 UNKNOWN_BACKEND = Rule(
@@ -77,10 +84,21 @@ WRONG_KIND = Rule(
     name="attention-backend-of-another-kind",
     severity=Severity.ERROR,
     title="The attention backend computes the target's kind of attention",
-    why="vLLM refuses a backend for latent attention (MLA) on a dense target, and the other way round.",
+    why="vLLM refuses a backend for latent attention (MLA) on a dense target, and the other way round; "
+    "sparse latent attention and the attention of DeepSeek-V4.1 have one backend each.",
     source="v1/attention/backend.py of vLLM 0.32 (validate_configuration); the catalogue for the kind",
     refused="model: Qwen/Qwen3-8B\nengine: {attentionBackend: TRITON_MLA}",
     passed="model: Qwen/Qwen3-8B\nengine: {attentionBackend: TRITON_ATTN}",
+)
+OWN_ATTENTION = Rule(
+    code="SD617",
+    name="attention-backend-ignored",
+    severity=Severity.WARNING,
+    title="The target has attention of its own, and the named backend is ignored",
+    why="The models of DeepSeek-V4 bring their attention with them and never ask which backend is named.",
+    source="models/deepseek_v4/amd of vLLM 0.32",
+    refused=_V4 + "engine: {attentionBackend: TRITON_MLA}",
+    passed=_V4 + "engine: {attentionBackend: ROCM_FLASHMLA_SPARSE_DSV4}",
 )
 CACHE_FORMAT = Rule(
     code="SD610",
@@ -92,35 +110,13 @@ CACHE_FORMAT = Rule(
     refused="engine: {attentionBackend: ROCM_ATTN, args: [--kv-cache-dtype, int8_per_token_head]}",
     passed="engine: {attentionBackend: TRITON_ATTN, args: [--kv-cache-dtype, int8_per_token_head]}",
 )
-TARGET_NOT_NAMED = Rule(
-    code="SD611",
-    name="name-the-target-attention-backend",
-    severity=Severity.ADVICE,
-    title="The target's attention backend is named where drafters are tried",
-    why="vLLM's own choice differs by release and image, is ROCM_ATTN for most targets even with AITER on, "
-    "and decides how fast several tokens are verified. Named, it stays the same after an upgrade.",
-    source="#46596; platforms/rocm.py of vLLM 0.32",
-    refused=f"drafters: [{_DFLASH}, attentionBackend: TRITON_ATTN}}]",
-    passed="engine: {attentionBackend: TRITON_ATTN}\n"
-    f"drafters: [{_DFLASH}, attentionBackend: TRITON_ATTN}}]",
-)
-DRAFTER_NOT_NAMED = Rule(
-    code="SD612",
-    name="name-the-drafter-attention-backend",
-    severity=Severity.ADVICE,
-    title="A drafter's attention backend is named",
-    why="Without one vLLM chooses, by rules that differ by release, method and runner; the acceptance of "
-    "some drafters depends on it.",
-    source="#47854; v1/spec_decode/llm_base_proposer.py and v1/worker/gpu/spec_decode of vLLM 0.32",
-    refused="drafters: [{name: d, method: dflash, model: org/draft, numSpeculativeTokens: 7}]",
-    passed="drafters: [{name: d, method: dflash, model: org/draft, numSpeculativeTokens: 7, "
-    "attentionBackend: TRITON_ATTN}]",
-)
 
 
 def _check_target(setting: Setting) -> Iterator[Finding]:
     choice = backend_of_target(setting)
-    yield from _check_name(setting, choice)
+    own = own_attention(setting)
+    yield from _check_name(setting, choice) if own is None else _check_own(setting, choice, own)
+    yield from _check_chosen_cache(setting)
     backend = BACKENDS.get(choice.named or "")
     if backend is None:
         return
@@ -189,12 +185,24 @@ def _check_architecture(setting: Setting, choice: Choice, backend: Backend) -> I
         yield UNTESTED_ARCHITECTURE.at(choice.field, reason, fix)
 
 
+def _check_own(setting: Setting, choice: Choice, own: str) -> Iterator[Finding]:
+    if choice.named in (None, own):
+        return
+    if choice.named not in BACKENDS and choice.named not in _OTHER_NAMES:
+        yield from _check_known(setting, choice)
+    elif last_part(setting.spec.model).startswith("deepseek-v4.1"):
+        yield WRONG_KIND.at(choice.field, f"{setting.spec.model} takes {own} only", f"use {own} or remove it")
+    else:
+        reason = f"{setting.spec.model} has its own attention, {own}; {choice.named} is ignored"
+        yield OWN_ATTENTION.at(choice.field, reason, "remove it")
+
+
 def _check_kind(setting: Setting, choice: Choice, backend: Backend) -> Iterator[Finding]:
     kind = kind_of_target(setting)
-    if kind is None or (kind is Kind.DENSE) == (backend.kind is Kind.DENSE):
+    if kind is None or kind is backend.kind:
         return
     reason = f"{backend.name} computes {backend.kind} attention, {setting.spec.model} has {kind} attention"
-    yield WRONG_KIND.at(choice.field, reason, f"use {'TRITON_ATTN' if kind is Kind.DENSE else 'TRITON_MLA'}")
+    yield WRONG_KIND.at(choice.field, reason, f"use {_OF_KIND[kind]}")
 
 
 def _check_cache(setting: Setting, choice: Choice, backend: Backend, kv: str) -> Iterator[Finding]:
@@ -207,25 +215,13 @@ def _check_cache(setting: Setting, choice: Choice, backend: Backend, kv: str) ->
     yield CACHE_FORMAT.at(choice.field, reason, f"{fix}, or another backend")
 
 
-def _check_named(setting: Setting) -> Iterator[Finding]:
-    choice = backend_of_target(setting)
-    if choice.named or is_configured(setting) or not setting.spec.drafters:
-        return
-    faster = ", or ROCM_AITER_FA, which was measured faster with speculation"
-    rival = faster if choice.own == "ROCM_ATTN" and setting.gpu and setting.gpu.can.aiter else ""
-    yield _left_to_vllm(TARGET_NOT_NAMED, choice, "the one that suits the target", rival)
-
-
-def _check_drafter_named(candidate: Candidate) -> Iterator[Finding]:
-    choice = backend_of_drafter(candidate)
-    if choice is None or choice.named or choice.inherited or known_backend(candidate):
-        return
-    yield _left_to_vllm(DRAFTER_NOT_NAMED, choice, "the one that suits it", "")
-
-
-def _left_to_vllm(rule: Rule, choice: Choice, unknown: str, rival: str) -> Finding:
-    reason = f"it is left to vLLM, which takes {choice.own}" if choice.own else "it is left to vLLM"
-    return rule.at(choice.field, reason, f"name {choice.own or unknown}{rival}")
+def _check_chosen_cache(setting: Setting) -> Iterator[Finding]:
+    """A cache that none of the backends reads among which vLLM chooses."""
+    flag = setting.flag("--kv-cache-dtype")
+    sure = READ.holds(setting.version) and not beyond_tables(setting.version)
+    if flag is not None and sure and unreadable_cache(setting):
+        reason = f"no attention backend for {setting.spec.model} reads a cache of {flag.value} on AMD's GPUs"
+        yield CACHE_FORMAT.at(f"spec.engine.args[{flag.index}]", reason, "use fp8 or remove it")
 
 
 RULES: tuple[Rule, ...] = (
@@ -235,15 +231,8 @@ RULES: tuple[Rule, ...] = (
     REFUSED_ARCHITECTURE,
     UNTESTED_ARCHITECTURE,
     WRONG_KIND,
+    OWN_ATTENTION,
     CACHE_FORMAT,
-    TARGET_NOT_NAMED,
-    DRAFTER_NOT_NAMED,
 )
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
-    _check_target,
-    _check_named,
-)
-DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
-    _check_drafter,
-    _check_drafter_named,
-)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_target,)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_drafter,)

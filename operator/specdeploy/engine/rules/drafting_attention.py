@@ -5,8 +5,16 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.attention import BACKENDS, Backend, Kind
 from specdeploy.engine.backends import NON_CAUSAL, backend_of_drafter, backend_of_target
+from specdeploy.engine.kinds import as_switch
+from specdeploy.engine.serving import size_of
 from specdeploy.engine.setting import Candidate, Setting
 
+_ADAPTIVE = "enable_adaptive_verification"
+_KIMI = (
+    "model: moonshotai/Kimi-K2.5\naccelerator: {type: MI355X, count: 8}\n%s\n"
+    "drafters: [{name: d, method: dflash, model: z-lab/Kimi-K2.5-DFlash, numSpeculativeTokens: 7, "
+    "options: {enable_adaptive_verification: true}}]"
+)
 _DFLASH = "{name: d, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash, numSpeculativeTokens: 7"
 
 CAUSAL_ONLY = Rule(
@@ -44,6 +52,16 @@ UNIFORM_GRAPHS = Rule(
     passed="engine: {attentionBackend: TRITON_ATTN}\n"
     f"drafters: [{_DFLASH}, options: {{enable_adaptive_verification: true}}}}]",
 )
+MAYBE_UNIFORM_GRAPHS = Rule(
+    code="SD618",
+    name="adaptive-verification-may-meet-uniform-graphs",
+    severity=Severity.WARNING,
+    title="Adaptive verification is left to a backend of vLLM's choice whose graphs take even batches only",
+    why="Where no backend is named, vLLM chooses without a look at the graphs and stops later at start.",
+    source="platforms/rocm.py and v1/worker/gpu/spec_decode/adaptive_verification.py of vLLM 0.32",
+    refused=_KIMI % "",
+    passed=_KIMI % "engine: {vllmVersion: '0.33.0', env: [{name: VLLM_ROCM_USE_AITER, value: '1'}]}",
+)
 
 
 def _check_both_ways(candidate: Candidate) -> Iterator[Finding]:
@@ -56,15 +74,17 @@ def _check_both_ways(candidate: Candidate) -> Iterator[Finding]:
         return
     where = f" on {candidate.setting.gpu.name}" if backend.non_causal and candidate.setting.gpu else ""
     other = "TRITON_ATTN" if backend.kind is Kind.DENSE else "TRITON_MLA"
-    reason = f"{backend.name} can't run the non-causal attention of {method}{where}"
-    sure = own.named and not _may_have_windows_only(candidate)
+    unknown = backend.non_causal is None
+    verb = "is not known to run" if unknown else "can't run"
+    reason = f"{backend.name} {verb} the non-causal attention of {method}{where}"
+    sure = own.named and not unknown and not _may_have_windows_only(candidate)
     rule = CAUSAL_ONLY if sure else MAYBE_CAUSAL_ONLY
     yield rule.at(decides.field, reason, f"set {candidate.path}.attentionBackend, e.g. {other}")
 
 
 def _is_one_way(setting: Setting, backend: Backend) -> bool:
-    """Whether it can't look both ways on this GPU; on an unknown one, whether it can on none."""
-    if setting.gpu is None:
+    """Whether it is not known to look both ways on this GPU; on an unknown one, whether it does on none."""
+    if setting.gpu is None or backend.non_causal is None:
         return not backend.non_causal
     return setting.gpu.architecture not in backend.non_causal
 
@@ -75,16 +95,27 @@ def _may_have_windows_only(candidate: Candidate) -> bool:
 
 
 def _check_uneven(candidate: Candidate) -> Iterator[Finding]:
-    key = "enable_adaptive_verification"
-    backend = BACKENDS.get(backend_of_target(candidate.setting).named or "")
-    if candidate.options.get(key) is not True or backend is None:
+    choice = backend_of_target(candidate.setting)
+    backend = BACKENDS.get(choice.name or "")
+    if backend is None or not as_switch(candidate.options.get(_ADAPTIVE)):
         return
-    if backend.uneven is None or not backend.uneven.holds(candidate.setting.version):
-        reason = f"attention backend {backend.name} can't verify a varying number of tokens"
-        fix = "remove it or set another spec.engine.attentionBackend"
-        yield UNIFORM_GRAPHS.at(f"{candidate.path}.options.{key}", reason, fix)
+    reason = _uniform(candidate.setting, backend)
+    if reason is not None:
+        rule = UNIFORM_GRAPHS if choice.named else MAYBE_UNIFORM_GRAPHS
+        taken = "" if choice.named else "vLLM takes "
+        fix = "remove it or name another spec.engine.attentionBackend"
+        yield rule.at(f"{candidate.path}.options.{_ADAPTIVE}", f"{taken}{backend.name}, {reason}", fix)
 
 
-RULES: tuple[Rule, ...] = (CAUSAL_ONLY, MAYBE_CAUSAL_ONLY, UNIFORM_GRAPHS)
+def _uniform(setting: Setting, backend: Backend) -> str | None:
+    """Why its graphs don't take uneven batches; None where they do."""
+    if backend.uneven is None or not backend.uneven.holds(setting.version):
+        return "which can't verify a varying number of tokens"
+    if backend.kind is Kind.MLA and (size_of(setting, "--decode-context-parallel-size") or 1) > 1:
+        return "which can't verify a varying number of tokens with --decode-context-parallel-size above 1"
+    return None
+
+
+RULES: tuple[Rule, ...] = (CAUSAL_ONLY, MAYBE_CAUSAL_ONLY, UNIFORM_GRAPHS, MAYBE_UNIFORM_GRAPHS)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_both_ways, _check_uneven)

@@ -1,7 +1,7 @@
 """Rules on AMD's GPUs: what they can compute, and which settings are for them.
 
-What depends on attention backends is in `attention` and `drafting_attention`, on AITER in `kernels`, on
-reports in `known`, on partitions in `partitions`.
+What depends on attention backends is in `attention`, `naming` and `drafting_attention`, on AITER in
+`kernels`, on reports in `known`, on partitions in `partitions`.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from specdeploy.engine.options import MODELS
 from specdeploy.engine.precision import SUPPORTED, is_refused, precision_of
 from specdeploy.engine.setting import Candidate, Setting
 
-from . import attention, drafting_attention, kernels, known, partitions
+from . import attention, drafting_attention, kernels, known, naming, partitions
 
 _DFLASH = "{name: d, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash, numSpeculativeTokens: 7"
 _DEVICES = (
@@ -26,6 +26,11 @@ _VISIBLE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _NVIDIA_VARIABLES = ("NVIDIA_", "VLLM_FLASHINFER_", "VLLM_USE_FLASHINFER_", "VLLM_FLASH_ATTN_VERSION")
 _NVIDIA_VALUES: dict[str, tuple[str, ...]] = {
     "--moe-backend": ("flashinfer", "deep_gemm", "cutlass", "marlin")
+}
+# The same among the options of a drafter.
+_NVIDIA_OPTIONS: dict[str, tuple[str, ...]] = {
+    "moe_backend": _NVIDIA_VALUES["--moe-backend"],
+    "draft_lm_head_quantization": ("nvfp4",),
 }
 
 VISIBLE_DEVICES = Rule(
@@ -151,6 +156,17 @@ def _check_vendor(setting: Setting) -> Iterator[Finding]:
             )
 
 
+def _check_draft_vendor(candidate: Candidate) -> Iterator[Finding]:
+    amd = candidate.setting.spec.accelerator.resource_name.startswith(DOMAIN)
+    if not amd or candidate.drafter.method not in MODELS:
+        return
+    for key, values in _NVIDIA_OPTIONS.items():
+        value = candidate.options.get(key)
+        if isinstance(value, str) and value.lower().startswith(values):
+            field = f"{candidate.path}.options.{key}"
+            yield NVIDIA_ONLY.at(field, f"{value} is for NVIDIA's GPUs", "remove it")
+
+
 def _check_quantization(setting: Setting) -> Iterator[Finding]:
     flag = setting.flag("--quantization")
     if flag is not None and flag.value and is_refused(setting, flag.value):
@@ -215,7 +231,7 @@ def _check_tolerations(setting: Setting) -> Iterator[Finding]:
             )
 
 
-_PARTS = (attention, drafting_attention, kernels, known, partitions)
+_PARTS = (attention, naming, drafting_attention, kernels, known, partitions)
 
 RULES: tuple[Rule, ...] = (
     *(rule for part in _PARTS for rule in part.RULES),
@@ -239,6 +255,7 @@ SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     *(check for part in _PARTS for check in part.DRAFTER_CHECKS),
+    _check_draft_vendor,
     _check_draft_quantization,
     _check_unsupported,
     _check_known_backend,

@@ -42,6 +42,26 @@ AITER_UNSUPPORTED = Rule(
     passed="accelerator: {type: MI300X}\nengine: {env: [{name: VLLM_ROCM_USE_AITER, value: '1'}]}",
 )
 
+NOT_SAID = Rule(
+    code="SD616",
+    name="aiter-not-decided",
+    severity=Severity.ADVICE,
+    title="The spec does not say whether AITER is used",
+    why="The images leave VLLM_ROCM_USE_AITER unset and SpecDeploy sets it to 0, so every arm runs on "
+    "Triton's kernels and ROCM_ATTN. For Qwen3.5-122B that was 1.7 to 3.7 times slower, baseline included.",
+    source="#56945 (MI300X, MI325X, MI355X); envs.py of vLLM 0.32",
+    refused="accelerator: {type: MI300X, count: 2}\nengine: {}",
+    passed="accelerator: {type: MI300X, count: 2}\nengine: {env: [{name: VLLM_ROCM_USE_AITER, value: '0'}]}",
+)
+
+
+def _check_said(setting: Setting) -> Iterator[Finding]:
+    gpu = setting.gpu
+    if gpu is None or not gpu.can.aiter or variable_of(setting, MASTER) is not None:
+        return
+    fix = "set it to 1 and compare, or to 0 to say that it is meant"
+    yield NOT_SAID.at("spec.engine.env", f"{MASTER} is not set, so AITER is off", fix)
+
 
 def _check_switches(setting: Setting) -> Iterator[Finding]:
     if is_on(setting, MASTER) is not False:
@@ -66,6 +86,10 @@ def _check_master(setting: Setting) -> Iterator[Finding]:
         yield AITER_UNSUPPORTED.at("spec.engine.env", reason, "remove it")
 
 
-RULES: tuple[Rule, ...] = (SWITCH_WITHOUT_MASTER, BACKEND_WITHOUT_MASTER, AITER_UNSUPPORTED)
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_switches, _check_master)
+RULES: tuple[Rule, ...] = (SWITCH_WITHOUT_MASTER, BACKEND_WITHOUT_MASTER, AITER_UNSUPPORTED, NOT_SAID)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
+    _check_switches,
+    _check_master,
+    _check_said,
+)
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()

@@ -26,6 +26,10 @@ _SPARSE = (
     "engine: {vllmVersion: '0.26.0', args: [--kv-cache-dtype, fp8], env: "
     "[{name: VLLM_ROCM_USE_AITER, value: '1'}, {name: VLLM_ROCM_SHUFFLE_KV_CACHE_LAYOUT, value: '%s'}]}"
 )
+_SCALED = (
+    'engine: {vllmVersion: \'0.33.0\', args: [--hf-overrides, \'{"rope_scaling": {"rope_type": "%s"}}\']}\n'
+)
+_DFLASH = "drafters: [{name: d, method: dflash, model: org/draft, numSpeculativeTokens: 7}]"
 _REPORTS = "reports of users and fixes by developers; each finding names its own"
 
 MEASURED_CRASH = Rule(
@@ -81,6 +85,18 @@ SLOWER = Rule(
     passed=_EAGLE3 % "TRITON_ATTN",
 )
 
+SHORTER = Rule(
+    code="SD645",
+    name="reported-to-shorten-the-context",
+    severity=Severity.WARNING,
+    title="The drafter is known to lower the engine's max_model_len in its arm",
+    why="Requests that the baseline serves are answered with 400 in this arm; the guard on max_model_len "
+    "ends its trial.",
+    source=_REPORTS,
+    refused=_SCALED % "yarn" + _DFLASH,
+    passed=_SCALED % "linear" + _DFLASH,
+)
+
 _BY_EFFECT: dict[tuple[Effect, bool], Rule] = {
     (Effect.CRASH, True): MEASURED_CRASH,
     (Effect.CRASH, False): POSSIBLE_CRASH,
@@ -88,6 +104,8 @@ _BY_EFFECT: dict[tuple[Effect, bool], Rule] = {
     (Effect.WRONG_OUTPUT, False): POSSIBLE_WRONG,
     (Effect.SLOWER, True): SLOWER,
     (Effect.SLOWER, False): SLOWER,
+    (Effect.SHORTER, True): SHORTER,
+    (Effect.SHORTER, False): SHORTER,
 }
 
 
@@ -110,6 +128,6 @@ def _finding(field: str, row: KnownBad) -> Finding:
     return rule_of(row).at(field, f"{row.what} ({row.source})", row.fix)
 
 
-RULES: tuple[Rule, ...] = (MEASURED_CRASH, POSSIBLE_CRASH, MEASURED_WRONG, POSSIBLE_WRONG, SLOWER)
+RULES: tuple[Rule, ...] = (MEASURED_CRASH, POSSIBLE_CRASH, MEASURED_WRONG, POSSIBLE_WRONG, SLOWER, SHORTER)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_spec,)
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_drafter,)

@@ -1,0 +1,41 @@
+"""Which graphs an engine captures. `known_bad` and the rules on combinations ask here.
+
+Source: vLLM 0.32 (config/compilation.py, CUDAGraphMode; config/vllm.py, OptimizationLevel).
+"""
+
+import json
+
+from .serving import is_on
+from .setting import Setting
+
+DEFAULT = "FULL_AND_PIECEWISE"
+_PIECES_ONLY = ("NONE", "PIECEWISE")
+# By --optimization-level; the others have the default.
+_BY_LEVEL = {"0": "NONE", "1": "PIECEWISE"}
+
+
+def cudagraph_mode(setting: Setting) -> str:
+    """The mode that is asked for, upper case: a name of vLLM's CUDAGraphMode, or whatever stands there."""
+    if is_on(setting, "--enforce-eager"):
+        return "NONE"
+    given = [_mode_in(flag.key, flag.value) for flag in setting.flags if flag.means("--compilation-config")]
+    modes = [mode for mode in given if mode is not None]
+    level = setting.flag("--optimization-level")
+    return modes[-1] if modes else _BY_LEVEL.get((level.value or "") if level else "", DEFAULT)
+
+
+def captures_whole_steps(setting: Setting) -> bool:
+    """Whether whole steps are captured, and not only the pieces between layers of attention, or nothing."""
+    return cudagraph_mode(setting) not in _PIECES_ONLY
+
+
+def _mode_in(key: str, value: str | None) -> str | None:
+    """The mode in one --compilation-config: a JSON object, or the value of one of its keys."""
+    if key:
+        return (value or "").upper() if key == "cudagraph_mode" else None
+    try:
+        config = json.loads(value or "")
+    except ValueError:
+        return None
+    mode = config.get("cudagraph_mode") if isinstance(config, dict) else None
+    return mode.upper() if isinstance(mode, str) else None
