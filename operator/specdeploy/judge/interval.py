@@ -89,7 +89,20 @@ def fixed_part(comparison: Comparison, frozen: Frozen, found: Corrections) -> fl
     if not comparison.batch:
         return pods
     moved = abs(comparison.batch) / comparison.whole.n
-    return math.hypot(pods, _quantile(found, frozen) * frozen.learned.weight_se * moved)
+    chance = math.hypot(pods, _quantile(found, frozen) * frozen.learned.weight_se * moved)
+    return chance + _bend(comparison, frozen.learned) * moved
+
+
+def _bend(comparison: Comparison, learned: Learned) -> float:
+    """How far the weight may be off at the batches of this trial. It is one number for the whole history, but
+    speed falls faster at a larger batch: where a step takes a fixed time and some for each request, the
+    weight's odds grow with the batch."""
+    if not learned.batch_low > 0:
+        return 0.0
+    middle = (math.log(learned.batch_low) + math.log(learned.batch_high)) / 2
+    here = comparison.slope.x / comparison.whole.n
+    odds = learned.weight / (1 - learned.weight) * math.exp(here - middle)
+    return abs(odds / (1 + odds) - learned.weight)
 
 
 def pod_term(comparison: Comparison, frozen: Frozen, found: Corrections) -> float:
