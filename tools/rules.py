@@ -114,6 +114,8 @@ def _not_known() -> str:
             table(("What", "Why it is not known", "Found by"), of_drafters),
             "## Of combinations\n",
             table(("What", "Why it is not known, and what finds it"), of_combinations),
+            "## Ended, or taken care of by SpecDeploy\n",
+            table(("What", "Why no rule looks for it"), known_bad.HANDLED),
             f"[All rules]({INDEX})\n",
         ]
     )

@@ -14,7 +14,7 @@ from specdeploy.engine.accelerators import ARCHITECTURES
 from specdeploy.engine.aiter import MASTER, SHUFFLE, SWITCHES
 from specdeploy.engine.attention import BACKENDS
 from specdeploy.engine.checks import on_drafters, on_spec
-from specdeploy.engine.known_bad import KNOWN_BAD, NOT_CHECKABLE, KnownBad
+from specdeploy.engine.known_bad import HANDLED, KNOWN_BAD, NOT_CHECKABLE, KnownBad
 from specdeploy.engine.known_bad.row import DEFAULT
 from specdeploy.engine.rules.known import rule_of
 from specdeploy.engine.setting import setting_of
@@ -314,8 +314,9 @@ def test_a_switch_whose_value_only_the_cluster_knows_is_neither_on_nor_off() -> 
 
 
 def test_what_can_not_be_known_says_why_and_is_said_once() -> None:
-    assert len({what for what, _ in NOT_CHECKABLE}) == len(NOT_CHECKABLE)
-    for what, why in NOT_CHECKABLE:
+    everything = (*NOT_CHECKABLE, *HANDLED)
+    assert len({what for what, _ in everything}) == len(everything)
+    for what, why in everything:
         assert what[0].isupper()
         assert why
         assert not what.endswith(".")

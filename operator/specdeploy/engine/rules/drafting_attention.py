@@ -21,7 +21,7 @@ CAUSAL_ONLY = Rule(
     code="SD607",
     name="drafter-needs-a-backend-that-looks-both-ways",
     severity=Severity.ERROR,
-    title="A block drafter's backend can look both ways",
+    title="A block drafter's backend can't look both ways",
     why="DFlash and DSpark draft a block at once and attend within it in both directions; vLLM refuses a "
     "named backend that can't.",
     source="v1/attention/backends of vLLM 0.32 (supports_non_causal)",
@@ -32,7 +32,7 @@ MAYBE_CAUSAL_ONLY = Rule(
     code="SD608",
     name="drafter-may-need-a-backend-that-looks-both-ways",
     severity=Severity.WARNING,
-    title="A block drafter names a backend of its own where the target's can't look both ways",
+    title="A block drafter may get a backend that can't look both ways",
     why="Releases differ in whether a drafter without a backend of its own gets the target's, and some "
     "checkpoints have sliding windows only, which look one way.",
     source="config/speculative.py and v1/worker/gpu/spec_decode of vLLM 0.32; models/qwen3_dflash.py",
@@ -44,7 +44,7 @@ UNIFORM_GRAPHS = Rule(
     code="SD609",
     name="adaptive-verification-needs-uneven-batches",
     severity=Severity.ERROR,
-    title="Adaptive verification has a target's backend whose graphs take uneven batches",
+    title="Adaptive verification meets a target's backend whose graphs take even batches only",
     why="vLLM stops at start: the graphs of this backend can't replay a varying number of tokens a request.",
     source="v1/worker/gpu/spec_decode/adaptive_verification.py of vLLM 0.32",
     refused="engine: {attentionBackend: ROCM_AITER_FA}\n"

@@ -12,7 +12,7 @@ SWITCH_WITHOUT_MASTER = Rule(
     code="SD613",
     name="aiter-switch-without-aiter",
     severity=Severity.WARNING,
-    title="A switch of AITER is set together with VLLM_ROCM_USE_AITER=1",
+    title="A switch of AITER is set without VLLM_ROCM_USE_AITER=1",
     why="Without it the other switches do nothing; SpecDeploy sets it to 0 unless the spec sets it.",
     source="_aiter_ops.py and envs.py of vLLM 0.32",
     refused="engine: {env: [{name: VLLM_ROCM_USE_AITER_MHA, value: '1'}]}",
@@ -23,7 +23,7 @@ BACKEND_WITHOUT_MASTER = Rule(
     code="SD614",
     name="aiter-backend-without-aiter",
     severity=Severity.ADVICE,
-    title="An AITER backend is used together with the rest of AITER",
+    title="An AITER backend is used without the rest of AITER",
     why="A named backend runs although VLLM_ROCM_USE_AITER is 0, but linear layers, experts and norms then "
     "stay on slower kernels.",
     source="_aiter_ops.py of vLLM 0.32 (explicit selection regardless of the variable); #56945 (1.7 to 3.7 "
@@ -35,7 +35,7 @@ AITER_UNSUPPORTED = Rule(
     code="SD615",
     name="aiter-on-an-older-gpu",
     severity=Severity.WARNING,
-    title="AITER is turned on only where it has kernels",
+    title="AITER is turned on where it has no kernels",
     why="On MI200 GPUs vLLM does not take AITER's kernels, whatever the variable says.",
     source="_aiter_ops.py of vLLM 0.32 (CDNA 3 and newer)",
     refused="accelerator: {type: MI250X}\nengine: {env: [{name: VLLM_ROCM_USE_AITER, value: '1'}]}",

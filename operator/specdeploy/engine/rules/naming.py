@@ -34,7 +34,7 @@ TARGET_NOT_NAMED = Rule(
     code="SD611",
     name="name-the-target-attention-backend",
     severity=Severity.ADVICE,
-    title="The target's attention backend is named where drafters are tried",
+    title="The target's attention backend is left to vLLM where drafters are tried",
     why="vLLM's own choice differs by release and image, is ROCM_ATTN for most targets even with AITER on, "
     "and decides how fast several tokens are verified. Named, it stays the same after an upgrade.",
     source="#46596; platforms/rocm.py of vLLM 0.32",
@@ -46,7 +46,7 @@ DRAFTER_NOT_NAMED = Rule(
     code="SD612",
     name="name-the-drafter-attention-backend",
     severity=Severity.ADVICE,
-    title="A drafter's attention backend is named",
+    title="A drafter's attention backend is left to vLLM",
     why="Without one vLLM chooses, by rules that differ by release, method and runner; the acceptance of "
     "some drafters depends on it.",
     source="#47854; v1/spec_decode/llm_base_proposer.py and v1/worker/gpu/spec_decode of vLLM 0.32",
