@@ -58,6 +58,7 @@ of a target that is known here goes before what is known, and its drafters come 
 | `method`, `model` | as in `spec.drafters`; no `model`: the layers are in the target |
 | `tokens` | `least` and `most` that make sense, and the number to begin with |
 | `block` | tokens that it was trained to draft at once; DFlash counts its anchor |
+| `chain` | mtp layers that draft one token each, where they are several |
 | `parameters` | billions |
 | `layers`, `kvHeads`, `headDim` | of its own cache; 0 layers: it reads the target's |
 | `kvShare` | share of all cache that it takes, where that is published instead |

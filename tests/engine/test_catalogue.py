@@ -266,7 +266,16 @@ def test_each_drafter_runs_as_the_catalogue_says(target: Target, drafter: Checkp
     body["drafters"][0] |= {"options": drafter.options, "attentionBackend": drafter.backends.get("gfx950")}
     found = findings(body)
     assert [str(each) for each in found if each.severity is Severity.ERROR] == []
-    assert not {each.code for each in found} & {"SD801", "SD802", "SD803", "SD804", "SD805", "SD806"}
+    assert not {each.code for each in found} & {
+        "SD801",
+        "SD802",
+        "SD803",
+        "SD804",
+        "SD805",
+        "SD806",
+        "SD810",
+        "SD811",
+    }
 
 
 Z = "z-lab/Qwen3-8B-DFlash-b16"
@@ -294,6 +303,57 @@ def test_a_checkpoint_under_another_method_is_named_with_its_block() -> None:
         "spec.drafters[0].method: this checkpoint is DSpark with block 7; "
         "use method dspark, numSpeculativeTokens 7 or less"
     )
+
+
+GPT = "openai/gpt-oss-120b"
+ON_ONE_GPU = next(d for t, d in DRAFTERS if t.model == GPT and "draft_tensor_parallel_size" in d.options)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "options", "told"),
+    [
+        (1, {}, False),  # a drafter is spread over as many GPUs as its target
+        (2, {}, True),
+        (2, {"draft_tensor_parallel_size": 1}, False),
+        (2, {"draft-tensor-parallel-size": 1}, False),
+    ],
+)
+def test_an_option_that_is_in_force_by_default_is_not_missed(
+    gpus: int, options: dict[str, Any], told: bool
+) -> None:
+    body = one(GPT, "eagle3", ON_ONE_GPU.model, 3, accelerator={"type": "MI355X", "count": gpus})
+    body["drafters"][0]["options"] = options
+    assert ("SD803" in codes(body)) is told
+
+
+@pytest.mark.parametrize(
+    ("engine", "also"),
+    [
+        ({}, "; it keeps logits for each of --max-num-seqs, so lower that too"),
+        ({"args": ["--max-num-seqs", "64"]}, ""),
+    ],
+)
+def test_options_of_sampling_are_a_matter_of_taste(engine: dict[str, Any], also: str) -> None:
+    said = f"try draft_sample_method: probabilistic{also}"
+    body = one("deepseek-ai/DeepSeek-V4-Pro-0813", "dspark", None, 5, engine=engine)
+    found = [each for each in findings(body) if each.code in ("SD803", "SD810")]
+    assert [(each.code, each.severity, each.fix) for each in found] == [("SD810", Severity.ADVICE, said)]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "fix"),
+    [
+        (1, None),
+        (7, None),
+        (8, None),
+        (9, "use 8 or fewer, or 16"),
+        (16, None),
+        (17, "use 8 or fewer, or 24"),
+    ],
+)
+def test_a_chain_of_layers_is_run_whole(tokens: int, fix: str | None) -> None:
+    found = findings(one("thinkingmachines/Inkling-NVFP4", "mtp", None, tokens))
+    assert [each.fix for each in found if each.code == "SD811"] == ([fix] if fix else [])
 
 
 def test_a_token_of_the_hub_by_any_way_is_enough_for_a_gated_target() -> None:

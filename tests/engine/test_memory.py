@@ -93,15 +93,11 @@ def test_what_is_left_for_the_cache_is_the_budget_less_every_part() -> None:
     assert memory.unknown == ()
 
 
-def test_every_assumption_is_in_words() -> None:
+def test_the_sum_is_in_words_with_what_it_assumes() -> None:
     memory = baseline_memory(setting(DENSE, gpus=2, engine=args("--kv-cache-dtype", "fp8")))
     assert memory is not None
-    assert memory.assumed == (
-        "0.92 of 192 GiB (--gpu-memory-utilization)",
-        "8B parameters in bf16 over 2 GPUs",
-        "6 GiB of work space",
-        "cache in fp8",
-        "layers with a sliding window left out",
+    assert memory.reckoning == (
+        "177 of 192 GiB, less 7 for 8B parameters in bf16 over 2 GPUs, 6 for work space; cache in fp8"
     )
 
 
@@ -182,9 +178,17 @@ def test_a_hybrid_target_has_blocks_the_size_of_one_layers_state_times_the_layer
 
 def test_each_drafted_token_keeps_one_more_state_for_every_request() -> None:
     mtp = Checkpoint("mtp", Tokens(1, 5, 3), "s", layers=1)
-    fit = requests_at_once(drafted(HYBRID, mtp, 4, gpus=2))
+    fit = requests_at_once(drafted(HYBRID, mtp, 4, gpus=2).setting, 4)
     assert fit is not None
     assert fit[0] == pytest.approx(fit[1] / 5, abs=1)
+
+
+def test_states_of_drafted_tokens_are_told_once_at_the_drafter_with_the_most() -> None:
+    drafters = [{"name": f"d{n}", "method": "mtp", "numSpeculativeTokens": n} for n in (2, 5, 5, 4)]
+    found = [each for each in on_spec(setting(HYBRID, drafters=drafters)) if each.code == "SD707"]
+    assert [each.field for each in found] == ["spec.drafters[1].numSpeculativeTokens"]
+    assert "SD707" not in codes(setting(HYBRID, drafters=drafters, engine=args("--max-num-seqs", "8")))
+    assert "SD707" not in codes(setting(HYBRID))
 
 
 @pytest.mark.parametrize(
@@ -280,8 +284,19 @@ def test_a_request_longer_than_the_cache_is_told_in_every_spelling(length: str, 
     assert ("SD702" in codes(setting(DENSE, engine=args("--max-model-len", length)))) is told
 
 
+@pytest.mark.parametrize(("share", "told"), [(0.89, True), (0.91, False), (1.1, False)])
+def test_a_cache_that_is_short_by_less_than_the_estimate_is_worth_is_not_told(
+    share: float, told: bool
+) -> None:
+    memory = baseline_memory(setting(DENSE))
+    assert memory is not None
+    assert memory.cache_tokens
+    length = str(int(memory.cache_tokens / share))
+    assert ("SD702" in codes(setting(DENSE, engine=args("--max-model-len", length)))) is told
+
+
 def test_a_drafter_that_takes_the_last_room_is_told_and_not_the_baseline() -> None:
-    engine = args("--max-model-len", "1250000")
+    engine = args("--max-model-len", "1400000")
     found = drafted(DENSE, HEAD, engine=engine)
     assert "SD702" not in {each.code for each in on_spec(found.setting)}
     assert "SD702" in {each.code for each in on_drafters(found.setting)["d"]}

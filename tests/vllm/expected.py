@@ -35,7 +35,6 @@ REFUSED_THOUGH_GOOD: dict[str, str] = {
     "mtp: with None": _LAYERS,
     "mtp: with tiny/draft": _DRAFT,
     "mtp: of moonshotai/Kimi-K3": "it depends on num_nextn_predict_layers of the checkpoint",
-    "mtp: 12 tokens of thinkingmachines/Inkling-NVFP4": "its 8 layers are a number of config.json",
 }
 
 # Codes of rules that refuse what the parser accepts, in `cases`.

@@ -1,7 +1,8 @@
 """Will it fit: an estimate of one GPU's memory, with every assumption in words.
 
 `rules.memory` makes findings of it. Numbers of a model are the catalogue's; what it does not know stays
-unknown and is named. An estimate is no promise: the engine itself measures what is left at its start.
+unknown and is named. Layers with a sliding window are left out: their cache is small and of one size. An
+estimate is no promise: the engine itself measures what is left at its start.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Memory:
         token_bytes: of cache for one token of context, target and drafter together; None: unknown.
         state_block_bytes: of one block where some layers keep a state instead of a cache; None: no such
             layers, or unknown.
-        assumed: each assumption in words.
+        cache_dtype: of the numbers in the cache.
     """
 
     device_gib: float
@@ -39,12 +40,13 @@ class Memory:
     parts: tuple[Part, ...]
     token_bytes: float | None
     state_block_bytes: float | None
-    assumed: tuple[str, ...]
+    cache_dtype: str
 
     @property
-    def assumptions(self) -> str:
-        """All of them in one phrase."""
-        return f"assumes {', '.join(self.assumed)}"
+    def reckoning(self) -> str:
+        """The sum in words, with what it assumes."""
+        taken = ", ".join(f"{part.gib:.0f} for {part.words}" for part in self.parts if part.gib is not None)
+        return f"{self.budget_gib:.0f} of {self.device_gib:g} GiB, less {taken}; cache in {self.cache_dtype}"
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -99,20 +101,19 @@ def cache_lost(candidate: Candidate) -> float | None:
     return max(0.0, 1 - after.cache_tokens / before.cache_tokens)
 
 
-def requests_at_once(candidate: Candidate) -> tuple[int, int] | None:
-    """Of a hybrid target: requests whose states fit, with this drafter and without; None: unknown.
+def requests_at_once(setting: Setting, tokens: int) -> tuple[int, int] | None:
+    """Of a hybrid target: requests whose states fit, with so many drafted tokens and without; None: unknown.
 
     A request keeps one state in each layer without a cache, and with a drafter one more for each drafted
     token. Blocks for its context come on top.
     """
-    target, memory = candidate.setting.target, baseline_memory(candidate.setting)
+    target, memory = setting.target, baseline_memory(setting)
     if target is None or memory is None or memory.state_blocks is None:
         return None
     if not target.state_layers or not target.layers:
         return None
     groups = -(-target.state_layers // target.layers)
-    each = groups * (1 + candidate.drafter.num_speculative_tokens)
-    return memory.state_blocks // each, memory.state_blocks // groups
+    return memory.state_blocks // (groups * (1 + tokens)), memory.state_blocks // groups
 
 
 def max_num_seqs(setting: Setting) -> int:
@@ -131,7 +132,7 @@ def _memory(setting: Setting, candidate: Candidate | None) -> Memory | None:
     utilization = _utilization(setting, device)
     parts = [
         _target_weights(setting, target),
-        Part("work space", WORKSPACE_GIB, f"{WORKSPACE_GIB:g} GiB of work space"),
+        Part("work space", WORKSPACE_GIB, "work space"),
     ]
     token = _target_token_bytes(setting, target)
     if candidate is not None and candidate.checkpoint is not None:
@@ -143,12 +144,7 @@ def _memory(setting: Setting, candidate: Candidate | None) -> Memory | None:
         parts=tuple(parts),
         token_bytes=token,
         state_block_bytes=_state_block_bytes(setting, target),
-        assumed=(
-            f"{utilization:g} of {device:g} GiB (--gpu-memory-utilization)",
-            *(part.words for part in parts if part.gib is not None),
-            f"cache in {_cache_dtype(setting)}",
-            "layers with a sliding window left out",
-        ),
+        cache_dtype=_cache_dtype(setting),
     )
 
 

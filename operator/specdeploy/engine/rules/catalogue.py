@@ -99,13 +99,61 @@ MISSING_OPTIONS = Rule(
 )
 
 
+SAMPLING_OPTIONS = Rule(
+    "SD810",
+    "checkpoint-sampling",
+    Severity.ADVICE,
+    "Acceptance of the draft checkpoint was published with sampling options that are not set",
+    why=(
+        "It drafts without them too. Probabilistic drafts are accepted more often where requests are "
+        "sampled, and keep logits for every request that --max-num-seqs lets in."
+    ),
+    source="The catalogue: model cards, vLLM's blog and vllm-project/recipes.",
+    refused=(
+        "{model: deepseek-ai/DeepSeek-V4-Pro-0813, accelerator: {type: MI355X, count: 8}, "
+        "drafters: [{name: d, method: dspark, numSpeculativeTokens: 5}]}"
+    ),
+    passed=(
+        "{model: deepseek-ai/DeepSeek-V4-Pro-0813, accelerator: {type: MI355X, count: 8}, "
+        "drafters: [{name: d, method: dspark, numSpeculativeTokens: 5, "
+        "options: {draft_sample_method: probabilistic}}]}"
+    ),
+)
+_SAMPLING = ("draft_sample_method", "rejection_sample_method")
+_KEEPS_LOGITS = "draft_sample_method"
+
+
 def _check_options(candidate: Candidate) -> Iterator[Finding]:
-    known = candidate.known
-    needed = known.options if known is not None and known.method == candidate.drafter.method else {}
-    missing = [f"{key}: {_word(value)}" for key, value in needed.items() if key not in candidate.options]
-    if missing:
+    missing = _missing(candidate)
+    needed = {key: value for key, value in missing.items() if key not in _SAMPLING}
+    sampling = {key: value for key, value in missing.items() if key in _SAMPLING}
+    field = f"{candidate.path}.options"
+    if needed:
         reason = "this checkpoint is published for options that are not set"
-        yield MISSING_OPTIONS.at(f"{candidate.path}.options", reason, f"set {', '.join(missing)}")
+        yield MISSING_OPTIONS.at(field, reason, f"set {_words(needed)}")
+    if sampling:
+        lower = _KEEPS_LOGITS in sampling and candidate.setting.flag("--max-num-seqs") is None
+        reason = "its acceptance was published with sampling options that are not set"
+        also = "; it keeps logits for each of --max-num-seqs, so lower that too" if lower else ""
+        yield SAMPLING_OPTIONS.at(field, reason, f"try {_words(sampling)}{also}")
+
+
+def _missing(candidate: Candidate) -> dict[str, object]:
+    """Options that the checkpoint is published for and that are not in force."""
+    known = candidate.known
+    if known is None or known.method != candidate.drafter.method:
+        return {}
+    tensor = candidate.setting.parallel.tensor  # of the drafter too, unless it says otherwise
+    given = {"draft_tensor_parallel_size": tensor}
+    return {
+        key: value
+        for key, value in known.options.items()
+        if key not in candidate.options and given.get(key) != value
+    }
+
+
+def _words(options: dict[str, object]) -> str:
+    return ", ".join(f"{key}: {_word(value)}" for key, value in options.items())
 
 
 def _word(value: object) -> str:
@@ -185,12 +233,44 @@ def _gated(setting: Setting, field: str, gated: bool | None) -> Iterator[Finding
         yield GATED.at(field, "the checkpoint is gated, and no token of the hub is set", fix)
 
 
+NO_MULTIPLE = Rule(
+    "SD811",
+    "tokens-no-multiple-of-the-chain",
+    Severity.ERROR,
+    "More tokens than the target's chain of mtp layers, and no multiple of it",
+    why=(
+        "Each layer of the chain drafts one token, and the whole chain is run again for more. vLLM refuses a "
+        "number above its length that is no multiple of it."
+    ),
+    source="vLLM 0.32, n_predict in SpeculativeConfig; the catalogue has the length.",
+    refused=(
+        "{model: thinkingmachines/Inkling-NVFP4, accelerator: {type: MI355X, count: 8}, "
+        "drafters: [{name: d, method: mtp, numSpeculativeTokens: 12}]}"
+    ),
+    passed=(
+        "{model: thinkingmachines/Inkling-NVFP4, accelerator: {type: MI355X, count: 8}, "
+        "drafters: [{name: d, method: mtp, numSpeculativeTokens: 16}]}"
+    ),
+)
+
+
+def _check_chain(candidate: Candidate) -> Iterator[Finding]:
+    known, tokens = candidate.checkpoint, candidate.drafter.num_speculative_tokens
+    chain = known.chain if known is not None else None
+    if chain is not None and tokens > chain and tokens % chain:
+        reason = f"the target drafts with a chain of {chain} layers, this asks for {tokens} tokens"
+        fix = f"use {chain} or fewer, or {tokens // chain * chain + chain}"
+        yield NO_MULTIPLE.at(f"{candidate.path}.numSpeculativeTokens", reason, fix)
+
+
 RULES: tuple[Rule, ...] = (
     OTHER_TARGET,
     OTHER_METHOD,
     MISSING_OPTIONS,
+    SAMPLING_OPTIONS,
     TOO_OLD,
     GATED,
+    NO_MULTIPLE,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_target_version,
@@ -202,4 +282,5 @@ DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_options,
     _check_drafter_version,
     _check_gated_drafter,
+    _check_chain,
 )

@@ -33,7 +33,7 @@ def _check_states(setting: Setting) -> Iterator[Finding]:
     blocks = memory.state_blocks if memory else None
     if memory is None or blocks is None or asked <= blocks:
         return
-    reason = f"{asked} requests at once, about {blocks} state blocks ({memory.assumptions})"
+    reason = f"{asked} requests at once, about {blocks} state blocks ({memory.reckoning})"
     yield STATES_DO_NOT_FIT.at(
         "spec.engine.args", reason, f"set --max-num-seqs to {_round_down(blocks)} or less"
     )
@@ -98,15 +98,25 @@ SPECULATIVE_STATES = Rule(
 )
 
 
-def _check_speculative_states(candidate: Candidate) -> Iterator[Finding]:
-    fit, asked = requests_at_once(candidate), max_num_seqs(candidate.setting)
+def _check_speculative_states(setting: Setting) -> Iterator[Finding]:
+    """Told once, of the drafter with the most tokens: what suits it suits every arm."""
+    drafters = setting.spec.drafters or []
+    if not drafters:
+        return
+    most = max(each.num_speculative_tokens for each in drafters)
+    index = next(index for index, each in enumerate(drafters) if each.num_speculative_tokens == most)
+    fit, asked = requests_at_once(setting, most), max_num_seqs(setting)
     if fit is None or fit[0] >= min(asked, fit[1]):
         return
-    reason = f"states of about {fit[0]} requests at once fit with it, {min(asked, fit[1])} without"
+    reason = f"states of about {fit[0]} requests at once fit with it, {min(asked, fit[1])} without a drafter"
     fix = f"set --max-num-seqs to at most {_round_down(fit[0])}, if that many are enough, or fewer tokens"
-    yield SPECULATIVE_STATES.at(f"{candidate.path}.numSpeculativeTokens", reason, fix)
+    yield SPECULATIVE_STATES.at(f"spec.drafters[{index}].numSpeculativeTokens", reason, fix)
 
 
 RULES: tuple[Rule, ...] = (STATES_DO_NOT_FIT, HYBRID_DEFAULT, SPECULATIVE_STATES)
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_states, _check_hybrid_default)
-DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_speculative_states,)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
+    _check_states,
+    _check_hybrid_default,
+    _check_speculative_states,
+)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()

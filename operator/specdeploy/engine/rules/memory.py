@@ -20,6 +20,8 @@ from specdeploy.engine.sizes import weights_gib
 # Shares of the cache that a drafter may take unmentioned, and the size of draft logits that is worth a word.
 _NOTABLE_SHARE = 0.1
 _NOTABLE_LOGITS_GIB = 2.0
+# Share of the longest request that has to fit by the estimate, which is no better than this.
+_CERTAIN_SHARE = 0.9
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 
 WEIGHTS_TOO_LARGE = Rule(
@@ -64,8 +66,12 @@ CACHE_TOO_SMALL = Rule(
     "cache-too-small",
     Severity.WARNING,
     "What is left for the cache holds less than one request of the longest length",
-    why="vLLM refuses to start unless one request of max_model_len fits the cache. This is an estimate.",
-    source="vLLM 0.32, check of the cache at start; estimate with the assumptions in the message.",
+    why=(
+        "vLLM refuses to start unless one request of max_model_len fits the cache. This is an estimate: 6 "
+        "GiB of work space are a round figure, and layers with a sliding window are left out. It is told "
+        "from a tenth too little on."
+    ),
+    source="vLLM 0.32, check of the cache at start; sizes of the catalogue, as reckoned in the message.",
     refused=(
         "{model: meta-llama/Llama-3.3-70B-Instruct, accelerator: {type: MI300X, count: 1}, drafters: [], "
         'engine: {hfTokenSecretRef: {name: hub, key: token}, args: ["--gpu-memory-utilization", "0.8"]}}'
@@ -101,7 +107,8 @@ def _too_small(setting: Setting, memory: Memory) -> bool:
     longest = _longest(setting)
     if memory.cache_gib is not None and memory.cache_gib <= 0:
         return True
-    return longest is not None and memory.cache_tokens is not None and memory.cache_tokens < longest
+    tokens = memory.cache_tokens
+    return longest is not None and tokens is not None and tokens < longest * _CERTAIN_SHARE
 
 
 def _what_is_left(setting: Setting, memory: Memory) -> str:
@@ -109,7 +116,7 @@ def _what_is_left(setting: Setting, memory: Memory) -> str:
     holds = "" if memory.cache_tokens is None else f", {memory.cache_tokens} tokens"
     asked = "" if longest is None else f"; one request may have {longest}"
     gib = f"about {max(0.0, left):.0f} GiB of each GPU"
-    return f"{gib} are left for the cache{holds}{asked} ({memory.assumptions})"
+    return f"{gib} are left for the cache{holds}{asked} ({memory.reckoning})"
 
 
 def _longest(setting: Setting) -> int | None:
