@@ -63,6 +63,7 @@ def found(one: Setting, *codes: str) -> list[Finding]:
         (setting("MiniMaxAI/MiniMax-M3-MXFP8", gpu="MI355X", drafter=NGRAM), ["name TRITON_ATTN"]),
         # The known-bad combination says what to name.
         (setting("Qwen/Qwen3-VL-235B-A22B-Instruct", drafter=NGRAM), []),
+        (setting("Qwen/Qwen3.5-122B-A10B-FP8", drafter=MTP), []),
         (setting("Qwen/Qwen3.5-27B", drafter=MTP), ["name TRITON_ATTN"]),
         (setting("moonshotai/Kimi-K3", gpu="MI355X", drafter=NGRAM), ["name TRITON_MLA"]),
         (setting(KIMI, drafter=NGRAM, env=AITER), ["name TRITON_MLA or ROCM_AITER_MLA"]),
@@ -88,6 +89,7 @@ def test_a_target_is_told_which_backends_suit_it(one: Setting, fixes: list[str])
         (setting(drafter=EAGLE3, version="0.28.0"), []),  # SD644 says it
         (setting(drafter=EAGLE3), []),  # inherited
         (setting(drafter=NGRAM), []),
+        (setting(KIMI, drafter=DFLASH, env=AITER), []),  # it may have dense attention or latent
         (setting("org/new", drafter=DFLASH), []),
     ],
 )
@@ -213,18 +215,20 @@ def test_options_of_another_vendor_are_told(
 
 
 @pytest.mark.parametrize(
-    ("gpu", "env", "told"),
+    ("one", "told"),
     [
-        ("MI300X", [], True),
-        ("MI355X", [], True),
-        ("MI300X", [{"name": MASTER, "value": "0"}], False),
-        ("MI300X", AITER, False),
-        ("MI210", [], False),
-        (None, [], False),
+        (setting(gpu="MI300X"), True),
+        (setting(gpu="MI355X"), True),
+        (setting(env=[{"name": MASTER, "value": "0"}]), False),
+        (setting(env=AITER), False),
+        (setting(gpu="MI210"), False),
+        (setting(gpu=None), False),
+        (setting("zai-org/GLM-5.2-FP8"), False),  # a known-bad combination says more
+        (setting("zai-org/GLM-5.2-FP8", gpu="MI355X"), True),
     ],
 )
-def test_a_spec_says_whether_it_wants_aiter(gpu: str | None, env: list[dict[str, str]], told: bool) -> None:
-    assert bool(found(setting(gpu=gpu, env=env), "SD616")) is told
+def test_a_spec_says_whether_it_wants_aiter(one: Setting, told: bool) -> None:
+    assert bool(found(one, "SD616")) is told
 
 
 @pytest.mark.parametrize(

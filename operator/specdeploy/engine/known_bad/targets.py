@@ -264,6 +264,7 @@ ROWS: tuple[KnownBad, ...] = (
         baseline=True,
         architectures=_CDNA3,
         targets=("qwen3.5-122b*fp8*",),
+        target=("ROCM_ATTN", DEFAULT),
         unless=(MASTER,),
     ),
     KnownBad(

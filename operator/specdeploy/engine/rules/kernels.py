@@ -6,6 +6,7 @@ from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.aiter import MASTER, SWITCHES, is_on, variable_of
 from specdeploy.engine.attention import BACKENDS
 from specdeploy.engine.backends import backend_of_target
+from specdeploy.engine.known_bad import of_spec
 from specdeploy.engine.setting import Candidate, Setting
 
 SWITCH_WITHOUT_MASTER = Rule(
@@ -57,7 +58,8 @@ NOT_SAID = Rule(
 
 def _check_said(setting: Setting) -> Iterator[Finding]:
     gpu = setting.gpu
-    if gpu is None or not gpu.can.aiter or variable_of(setting, MASTER) is not None:
+    told = any(MASTER in (*row.unless, *row.off) for row in of_spec(setting))
+    if told or gpu is None or not gpu.can.aiter or variable_of(setting, MASTER) is not None:
         return
     fix = "set it to 1 and compare, or to 0 to say that it is meant"
     yield NOT_SAID.at("spec.engine.env", f"{MASTER} is not set, so AITER is off", fix)

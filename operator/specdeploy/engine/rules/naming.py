@@ -61,7 +61,8 @@ def _check_target(setting: Setting) -> Iterator[Finding]:
     unnamed = choice.named is None and not is_configured(setting) and own_attention(setting) is None
     if not unnamed or not setting.spec.drafters or _is_told(setting):
         return
-    names = [name for name in _candidates(setting, choice) if _suits_target(setting, name)]
+    kind = _kind_of_cache(setting)
+    names = [name for name in _candidates(setting, choice, kind) if _suits_target(setting, name)]
     if names:
         yield _left_to_vllm(TARGET_NOT_NAMED, choice, names)
 
@@ -70,7 +71,9 @@ def _check_drafter(candidate: Candidate) -> Iterator[Finding]:
     choice = backend_of_drafter(candidate)
     if choice is None or choice.named or choice.inherited or known_backend(candidate):
         return
-    names = [name for name in _candidates(candidate.setting, choice) if _suits_drafter(candidate, name)]
+    # A drafter of a latent target may have dense attention or latent.
+    kind = Kind.DENSE if _kind_of_cache(candidate.setting) is Kind.DENSE else None
+    names = [name for name in _candidates(candidate.setting, choice, kind) if _suits_drafter(candidate, name)]
     if names and not any(row.draft for row in of_drafter(candidate)):
         yield _left_to_vllm(DRAFTER_NOT_NAMED, choice, names)
 
@@ -80,15 +83,18 @@ def _left_to_vllm(rule: Rule, choice: Choice, names: list[str]) -> Finding:
     return rule.at(choice.field, reason, f"name {' or '.join(names)}")
 
 
-def _candidates(setting: Setting, choice: Choice) -> list[str]:
-    """Backends worth naming, the first to try first; none where the kind of attention is not known."""
+def _candidates(setting: Setting, choice: Choice, kind: Kind | None) -> list[str]:
+    """Backends worth naming, the first to try first; none where the kind of attention is not known.
+
+    `kind`: where vLLM's own choice does not tell.
+    """
     model = last_part(setting.spec.model)
     by_recipe = [name for start, name in _RECIPES.items() if model.startswith(start)]
     if by_recipe:
         return by_recipe
     own = BACKENDS.get(choice.own or "")
-    kind = own.kind if own else _kind_of_cache(setting)
-    everywhere = _EVERYWHERE.get(kind) if kind else None
+    of_layers = own.kind if own else kind
+    everywhere = _EVERYWHERE.get(of_layers) if of_layers else None
     if everywhere is None:
         return []
     return list(dict.fromkeys([everywhere, *([own.name] if own else [])]))
