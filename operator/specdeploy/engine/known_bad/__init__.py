@@ -5,8 +5,17 @@
 in `not_checkable`. Numbers are issues and pull requests of vllm-project/vllm where no other project is named.
 """
 
-from .match import KNOWN_BAD, of_drafter, of_spec
+from .match import ABOUT_BACKENDS, KNOWN_BAD, of_drafter, of_spec
 from .not_checkable import HANDLED, NOT_CHECKABLE
 from .row import Effect, KnownBad
 
-__all__ = ["HANDLED", "KNOWN_BAD", "NOT_CHECKABLE", "Effect", "KnownBad", "of_drafter", "of_spec"]
+__all__ = [
+    "ABOUT_BACKENDS",
+    "HANDLED",
+    "KNOWN_BAD",
+    "NOT_CHECKABLE",
+    "Effect",
+    "KnownBad",
+    "of_drafter",
+    "of_spec",
+]

@@ -14,8 +14,7 @@ from .row import DEFAULT, KnownBad
 
 KNOWN_BAD: tuple[KnownBad, ...] = (*backends.ROWS, *targets.ROWS, *features.ROWS)
 
-_OF_SPEC = tuple(row for row in KNOWN_BAD if row.baseline)
-_OF_DRAFTER = tuple(row for row in KNOWN_BAD if not row.baseline)
+ABOUT_BACKENDS = tuple(row for row in KNOWN_BAD if row.target or row.draft)
 
 
 @dataclass(frozen=True)
@@ -26,17 +25,17 @@ class _Running:
     draft: str | None = None
 
 
-def of_spec(setting: Setting) -> tuple[KnownBad, ...]:
-    """Rows that concern the whole spec: they hold without speculation."""
+def of_spec(setting: Setting, rows: tuple[KnownBad, ...] = KNOWN_BAD) -> tuple[KnownBad, ...]:
+    """Those of `rows` that concern the whole spec: they hold without speculation."""
     running = _Running(_target(setting))
-    return tuple(row for row in _OF_SPEC if _on_engine(row, setting, running))
+    return tuple(row for row in rows if row.baseline and _on_engine(row, setting, running))
 
 
-def of_drafter(candidate: Candidate) -> tuple[KnownBad, ...]:
-    """Rows that concern one drafter."""
+def of_drafter(candidate: Candidate, rows: tuple[KnownBad, ...] = KNOWN_BAD) -> tuple[KnownBad, ...]:
+    """Those of `rows` that concern one drafter."""
     own = backend_of_drafter(candidate)
     running = _Running(_target(candidate.setting), own.name if own else None)
-    return tuple(row for row in _OF_DRAFTER if _on_drafter(row, candidate, running))
+    return tuple(row for row in rows if not row.baseline and _on_drafter(row, candidate, running))
 
 
 def _on_drafter(row: KnownBad, candidate: Candidate, running: _Running) -> bool:

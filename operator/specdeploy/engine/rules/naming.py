@@ -19,7 +19,7 @@ from specdeploy.engine.backends import (
     own_attention,
 )
 from specdeploy.engine.kinds import as_switch
-from specdeploy.engine.known_bad import KnownBad, of_drafter, of_spec
+from specdeploy.engine.known_bad import ABOUT_BACKENDS, KnownBad, of_drafter, of_spec
 from specdeploy.engine.setting import Candidate, Setting
 
 _DFLASH = "{name: d, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash, numSpeculativeTokens: 7"
@@ -74,7 +74,7 @@ def _check_drafter(candidate: Candidate) -> Iterator[Finding]:
     # A drafter of a latent target may have dense attention or latent.
     kind = Kind.DENSE if _kind_of_cache(candidate.setting) is Kind.DENSE else None
     names = [name for name in _candidates(candidate.setting, choice, kind) if _suits_drafter(candidate, name)]
-    if names and not any(row.draft for row in of_drafter(candidate)):
+    if names and not any(row.draft for row in of_drafter(candidate, ABOUT_BACKENDS)):
         yield _left_to_vllm(DRAFTER_NOT_NAMED, choice, names)
 
 
@@ -116,7 +116,7 @@ def _is_told(setting: Setting) -> bool:
 def _suits_target(setting: Setting, name: str) -> bool:
     engine = setting.spec.engine.model_copy(update={"attention_backend": name})
     named = replace(setting, spec=setting.spec.model_copy(update={"engine": engine}))
-    if any(row.target or row.draft for row in _rows(named)):
+    if _rows(named):
         return False
     uneven = BACKENDS[name].uneven
     return not _is_adaptive(setting) or (uneven is not None and uneven.holds(setting.version))
@@ -124,7 +124,7 @@ def _suits_target(setting: Setting, name: str) -> bool:
 
 def _suits_drafter(candidate: Candidate, name: str) -> bool:
     drafter = candidate.drafter.model_copy(update={"attention_backend": name})
-    return not any(row.draft for row in of_drafter(replace(candidate, drafter=drafter)))
+    return not any(row.draft for row in of_drafter(replace(candidate, drafter=drafter), ABOUT_BACKENDS))
 
 
 def _is_adaptive(setting: Setting) -> bool:
@@ -133,12 +133,13 @@ def _is_adaptive(setting: Setting) -> bool:
 
 
 def _rows(setting: Setting) -> tuple[KnownBad, ...]:
-    """Known-bad combinations of the spec and of its drafters; one drafter of each kind is asked about."""
+    """Combinations about backends that are met; one drafter of each kind is asked about."""
     kinds = {
         (drafter.method, drafter.num_speculative_tokens): Candidate(setting, index, drafter, None, None)
         for index, drafter in enumerate(setting.spec.drafters or [])
     }
-    return (*of_spec(setting), *(row for each in kinds.values() for row in of_drafter(each)))
+    drafters = (row for each in kinds.values() for row in of_drafter(each, ABOUT_BACKENDS))
+    return (*of_spec(setting, ABOUT_BACKENDS), *drafters)
 
 
 RULES: tuple[Rule, ...] = (TARGET_NOT_NAMED, DRAFTER_NOT_NAMED)
