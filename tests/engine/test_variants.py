@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -47,6 +48,13 @@ def test_a_name_is_taken_apart_at_its_owner_and_at_the_ending_that_tells_the_pre
     name: str, model: str, precision: str | None
 ) -> None:
     assert build_of(name) == (model, precision)
+
+
+@pytest.mark.parametrize("name", ["-w" * 50_000, "-fp8" * 50_000 + "x", "-quantized.w4a16" * 50_000 + "!"])
+def test_a_name_of_any_length_is_taken_apart_at_once(name: str) -> None:
+    started = time.process_time()
+    assert build_of(name) == (name, None)
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,9 @@ _AFTER = "dynamic|static|block|tensor|channel|kv|a|ct|quark|preview|asq|sym|asym
 _WORDS = "|".join(_PRECISIONS)
 _ENDING = re.compile(rf"[-_](?:(?:{_BEFORE})[-_.])*({_WORDS})(?:[-_.](?:{_WORDS}|{_AFTER}))*$")
 
+# No ending is longer; looking no further keeps a name of any length cheap.
+_LONGEST_ENDING = 64
+
 
 class Build(NamedTuple):
     """A name taken apart: the model, in lower case without its owner or folder, and what its ending says."""
@@ -49,7 +52,7 @@ class Build(NamedTuple):
 def build_of(name: str) -> Build:
     """`RedHatAI/Qwen3-8B-quantized.w4a16` is a build of `qwen3-8b` in int4."""
     last = name.rstrip("/").rpartition("/")[2].lower()
-    ending = _ENDING.search(last)
+    ending = _ENDING.search(last, max(0, len(last) - _LONGEST_ENDING))
     if ending is None:
         return Build(last, None)
     return Build(last[: ending.start()], _PRECISIONS[ending[1]])
