@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from specdeploy.api.admission import NAME_RULE, Refused, completed, object_refusals, spec_schema
-from specdeploy.api.base import HOLDS
+from specdeploy.api.admission import NAME_RULE, SPEC_SCHEMA, Refused, completed, object_refusals, spec_schema
+from specdeploy.api.base import python_side
 from specdeploy.api.crd import object_schema
 from specdeploy.api.findings import read_spec
 from tests.api.admission_cases import ACCEPTED, DFLASH, GONE, NGRAM, REFUSED, Object, drafter, env, sd
 from tests.api.examples import EXAMPLES
+from tools.schema import text
 
 
 def refused(body: Object) -> list[tuple[str, Refused, str]]:
@@ -50,7 +51,7 @@ def test_every_rule_has_a_python_side_that_refuses_one_of_the_examples() -> None
     for rule in rules(spec_schema()):
         if "oldSelf" not in rule["rule"]:
             assert rule["message"] in said, rule["rule"]
-        assert (rule[HOLDS] is None) == ("oldSelf" in rule["rule"])
+        assert (python_side(rule) is None) == ("oldSelf" in rule["rule"])
     assert NAME_RULE["message"].removeprefix("metadata.name: ") in said
 
 
@@ -62,6 +63,10 @@ def rules(node: Any) -> list[dict[str, Any]]:
         return []
     own = node.get("x-kubernetes-validations", [])
     return [*own, *(rule for below in node.values() for rule in rules(below))]
+
+
+def test_the_schema_of_a_spec_is_what_the_types_say() -> None:
+    assert SPEC_SCHEMA.read_text() == text(), "run `PYTHONPATH=operator python tools/schema.py`"
 
 
 def test_the_crd_holds_nothing_that_only_python_understands() -> None:

@@ -5,6 +5,8 @@ go on with whatever is stored; the API server is strict, and so is this. The tes
 of objects through both.
 """
 
+import json
+import pathlib
 import re
 import reprlib
 from collections.abc import Iterator, Mapping
@@ -13,12 +15,13 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from specdeploy.api.base import HOLDS, rule
-from specdeploy.api.schema import checkable
-from specdeploy.api.spec import Spec
+import specdeploy.api.spec  # noqa: F401  (its rules have their Python side from there)
+from specdeploy.api.base import python_side, rule
 
 Schema = Mapping[str, Any]
 Path = tuple[str | int, ...]
+
+SPEC_SCHEMA = pathlib.Path(__file__).with_name("spec_schema.json")
 
 _LONGEST_NAME = 40
 _NAME = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
@@ -64,8 +67,10 @@ class Refusal:
 
 @cache
 def spec_schema() -> Schema:
-    """The schema of `.spec`, with the Python side of its rules."""
-    return checkable(Spec)
+    """The schema of `.spec`, as `tools/schema.py` wrote it from the types: to derive it takes longer than all
+    else that is done with one object."""
+    found: Schema = json.loads(SPEC_SCHEMA.read_text(encoding="utf-8"))
+    return found
 
 
 def defaulted(schema: Schema, value: Any) -> Any:
@@ -104,7 +109,7 @@ def _of_metadata(metadata: Any) -> Iterator[Refusal]:
         yield _of_another_type("object", metadata, ("metadata",))
     elif "name" in metadata and not isinstance(metadata["name"], str):
         yield _of_another_type("string", metadata["name"], ("metadata", "name"))
-    elif "name" in metadata and not NAME_RULE[HOLDS]({"metadata": metadata}):
+    elif "name" in metadata and not _holds(NAME_RULE, {"metadata": metadata}):
         reason, _, fix = NAME_RULE["message"].removeprefix("metadata.name: ").partition("; ")
         yield Refusal(("metadata", "name"), Refused.RULE, reason, fix)
 
@@ -123,10 +128,16 @@ def refusals(schema: Schema, value: Any, path: Path = ()) -> Iterator[Refusal]:
 def broken_rules(schema: Schema, value: Any, path: Path = ()) -> Iterator[Refusal]:
     """The rules of this level, those of its parts left out, that do not hold."""
     for each in schema.get("x-kubernetes-validations", ()):
-        if each[HOLDS] is not None and not each[HOLDS](value):
+        if not _holds(each, value):
             reason, _, fix = each["message"].partition("; ")
             field = each.get("fieldPath", "").removeprefix(".")
             yield Refusal((*path, field) if field else path, Refused.RULE, reason, fix)
+
+
+def _holds(rule: Mapping[str, Any], value: Any) -> bool:
+    """Rules on a change hold: there was nothing before."""
+    holds = python_side(rule)
+    return holds is None or holds(value)
 
 
 def unknown(path: Path, known: Mapping[str, Any]) -> Refusal:

@@ -1,6 +1,6 @@
 """The base of every type of the resource, and the markers that the schema generator reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,8 +26,8 @@ class Model(BaseModel):
         return self.model_dump(by_alias=True, exclude_none=True, mode="json")
 
 
-# The key under which a rule carries its Python side; `schema.structural` leaves it out of the CRD.
-HOLDS = "holds"
+# The Python side of each CEL rule, by its expression: what the same rule says of the plain value (`self`).
+_HOLDS: dict[str, Callable[[Any], bool] | None] = {}
 
 
 def rule(
@@ -38,8 +38,14 @@ def rule(
     `holds`: the same rule in Python, over the plain value (`self`) with its defaults filled in, for those who
     check without an API server (`admission`). None for a rule on a change, which needs the object before it.
     """
-    found = {"rule": expression, "message": message, HOLDS: holds}
+    _HOLDS[expression] = holds
+    found = {"rule": expression, "message": message}
     return found | ({"fieldPath": field} if field else {})
+
+
+def python_side(rule: Mapping[str, Any]) -> Callable[[Any], bool] | None:
+    """The `holds` of a CEL rule."""
+    return _HOLDS[rule["rule"]]
 
 
 def rules(*listed: dict[str, Any]) -> dict[str, Any]:

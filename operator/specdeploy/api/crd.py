@@ -6,7 +6,7 @@ import yaml
 
 from specdeploy.api.admission import NAME_RULE
 from specdeploy.api.names import GROUP, KIND, PLURAL, SCHEMA_VERSION, SCHEMA_VERSION_ANNOTATION, VERSION
-from specdeploy.api.schema import published, structural
+from specdeploy.api.schema import structural
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status
 
@@ -43,7 +43,7 @@ def object_schema() -> dict[str, Any]:
             "spec": structural(Spec),
             "status": structural(Status),
         },
-        "x-kubernetes-validations": [published(NAME_RULE)],
+        "x-kubernetes-validations": [NAME_RULE],
     }
 
 

@@ -11,9 +11,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import core_schema
 
-from specdeploy.api.base import HOLDS, Model
-
-_RULES = "x-kubernetes-validations"
+from specdeploy.api.base import Model
 
 
 class StructuralSchema(GenerateJsonSchema):
@@ -43,33 +41,10 @@ class StructuralSchema(GenerateJsonSchema):
 
 def structural(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
     """The structural schema of a model: no references, no titles, types visible at every level."""
-    result: dict[str, Any] = _published(checkable(model, mode))
-    return result
-
-
-def checkable(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
-    """The structural schema of a model, with the Python side of its rules, for `admission`."""
     whole = model.model_json_schema(by_alias=True, schema_generator=StructuralSchema, mode=mode)
     definitions: dict[str, Any] = whole.pop("$defs", {})
     result: dict[str, Any] = _inline(whole, definitions)
     return result
-
-
-def _published(node: Any) -> Any:
-    """The same without what only Python understands."""
-    if isinstance(node, list):
-        return [_published(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        key: [published(rule) for rule in value] if key == _RULES else _published(value)
-        for key, value in node.items()
-    }
-
-
-def published(rule: dict[str, Any]) -> dict[str, Any]:
-    """A rule as the CRD carries it."""
-    return {key: value for key, value in rule.items() if key != HOLDS}
 
 
 def _inline(node: Any, definitions: dict[str, Any]) -> Any:
@@ -89,7 +64,7 @@ def _children(key: str, value: Any, definitions: dict[str, Any]) -> Any:
     if key == "properties":
         # names of fields, not keywords: a field may well be called "title"
         return {name: _inline(schema, definitions) for name, schema in value.items()}
-    if key in ("default", "enum", _RULES):
+    if key in ("default", "enum", "x-kubernetes-validations"):
         return value
     return _inline(value, definitions)
 
