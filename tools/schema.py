@@ -1,6 +1,6 @@
 """Writes operator/specdeploy/api/spec_schema.json: `PYTHONPATH=operator python tools/schema.py`.
 
-What `specdeploy.api.admission` checks a spec by, from the types; a test fails when the committed file is another.
+What `specdeploy.api.admission` checks a spec by; a test fails when the types say something else.
 """
 
 import json
