@@ -1,11 +1,10 @@
-"""Writes docs/catalogue.md and docs/catalogue.schema.json: `PYTHONPATH=operator python tools/catalogue.py`.
+"""Writes docs/catalogue.md and docs/catalogue.schema.json: `PYTHONPATH=operator:. python tools/catalogue.py`.
 
 The words and numbers come from the catalogue's files and the types of their entries; a test fails when a
 committed file is another.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,9 +12,11 @@ import msgspec
 from specdeploy.engine.catalogue.entries import Checkpoint, Target
 from specdeploy.engine.catalogue.evidence import best_measured, called, in_words
 from specdeploy.engine.catalogue.load import targets
+from tools.markdown import table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = DOCS / "catalogue.md"
+HEAD = ("Method", "Checkpoint", "N", "Begin with", "Best measured", "vLLM", "Source")
 SCHEMA = DOCS / "catalogue.schema.json"
 
 INTRODUCTION = """# The catalogue
@@ -29,7 +30,7 @@ It is evidence, not a promise: ratios are of somebody's traffic and hardware; wh
 
 Copy an entry in one of the files, change it, and run
 
-    PYTHONPATH=operator python tools/catalogue.py
+    PYTHONPATH=operator:. python tools/catalogue.py
     pytest tests/engine/test_catalogue.py
 
 An editor with a YAML language server checks the files by `docs/catalogue.schema.json`. Leave out what you do
@@ -82,7 +83,7 @@ of a target that is known here goes before what is known, and its drafters come 
 
 def page() -> str:
     """docs/catalogue.md."""
-    return "\n".join((INTRODUCTION, *(line for target in targets() for line in _section(target)))) + "\n"
+    return "\n".join((INTRODUCTION, *map(_section, targets())))
 
 
 def schema() -> str:
@@ -90,13 +91,8 @@ def schema() -> str:
     return json.dumps(msgspec.json.schema(tuple[Target, ...]), indent=2) + "\n"
 
 
-def _section(target: Target) -> Iterator[str]:
-    yield f"## {target.model}\n"
-    yield "| Method | Checkpoint | N | Begin with | Best measured | vLLM | Source |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
-    for drafter in target.drafters:
-        yield f"| {' | '.join(_cells(drafter))} |"
-    yield ""
+def _section(target: Target) -> str:
+    return f"## {target.model}\n\n" + table(HEAD, map(_cells, target.drafters))
 
 
 def _cells(drafter: Checkpoint) -> tuple[str, ...]:

@@ -13,7 +13,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     """What would end the cell, or begin a tag, is shown as it is."""
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    parts = text.replace("|", "\\|").split("`")
+    # Every other part is code, where nothing begins a tag.
+    parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
+    return "`".join(parts)
 
 
 def code(words: Iterable[str], between: str = " ") -> str:

@@ -1,11 +1,11 @@
-"""Writes docs/reference.md from the types: `PYTHONPATH=operator python tools/reference.py`.
+"""Writes docs/reference.md from the types: `PYTHONPATH=operator:. python tools/reference.py`.
 
 The fields come from the schema that the CRD carries, the words from `specdeploy.api.reasons`, the metrics
 from `specdeploy.telemetry`; a test fails when the committed page is another.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from specdeploy.api import names, reasons
 from specdeploy.api.crd import COLUMNS, object_schema
 from specdeploy.judge.assess import ADVICE
 from specdeploy.telemetry import Telemetry
+from tools.markdown import code, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference.md"
 Schema = dict[str, Any]
@@ -56,13 +57,13 @@ def _fields(root: str, schema: Schema) -> Iterator[str]:
     """A table of what is plain, then one for each part that has fields of its own."""
     yield f"## {root}\n\n{schema['description']}\n"
     plain = list(_rows(root, schema, depth=0))
-    yield _table(("Field", "Type", "Default", "Bounds", "Meaning"), plain)
+    yield table(("Field", "Type", "Default", "Bounds", "Meaning"), plain)
     for name, below in schema["properties"].items():
         if _inner(below):
             path = f"{root}.{name}{_suffix(below)}"
             yield f"### {path}\n\n{below['description']}\n"
             rows = _rows(path, _inner(below), depth=9)
-            yield _table(("Field", "Type", "Default", "Bounds", "Meaning"), rows)
+            yield table(("Field", "Type", "Default", "Bounds", "Meaning"), rows)
 
 
 def _rows(path: str, schema: Schema, *, depth: int) -> Iterator[Row]:
@@ -105,7 +106,7 @@ def _default(schema: Schema) -> str:
 
 def _bounds(schema: Schema) -> str:
     held = [
-        " ".join(f"`{value}`" for value in schema.get("enum", ())),
+        code(schema.get("enum", ())),
         _range(schema, "minimum", "maximum", ""),
         _range(schema, "minLength", "maxLength", " characters"),
         _range(schema, "minItems", "maxItems", " items"),
@@ -127,7 +128,7 @@ def _range(schema: Schema, least: str, most: str, unit: str) -> str:
 
 def _rules() -> Iterator[str]:
     yield "## Rules at admission\n\nBeside the bounds, the API server refuses what breaks one of these.\n"
-    yield _table(("Where", "Rule", "What it says"), _all_rules("", object_schema()))
+    yield table(("Where", "Rule", "What it says"), _all_rules("", object_schema()))
 
 
 def _all_rules(path: str, schema: Schema) -> Iterator[tuple[str, str, str]]:
@@ -150,19 +151,19 @@ def _columns() -> Iterator[str]:
         )
         for column in COLUMNS
     ]
-    yield _table(("Column", "From", "Meaning"), rows)
+    yield table(("Column", "From", "Meaning"), rows)
 
 
 def _annotations() -> str:
     rows = [(f"`{name}`", meaning) for name, meaning in names.ANNOTATIONS.items()]
-    return "## Annotations\n\nWhat may be written on a SpecDeployment.\n\n" + _table(
+    return "## Annotations\n\nWhat may be written on a SpecDeployment.\n\n" + table(
         ("Annotation", "Value"), rows
     )
 
 
 def _words(title: str, kind: type[reasons.Word], where: str) -> str:
     rows = [(f"`{word.value}`", word.meaning) for word in kind]
-    return f"## {title}\n\n{where}\n\n" + _table(("Word", "Meaning"), rows)
+    return f"## {title}\n\n{where}\n\n" + table(("Word", "Meaning"), rows)
 
 
 def _quarantine() -> str:
@@ -177,28 +178,20 @@ def _quarantine() -> str:
 def _skipped() -> str:
     rows = [(f"`{reason.value}`", advice) for reason, advice in ADVICE.items()]
     text = "## Windows that do not count\n\nKeys of `status.trial.skipped`. None is good or bad evidence.\n\n"
-    return text + _table(("Reason", "What to do"), rows)
+    return text + table(("Reason", "What to do"), rows)
 
 
 def _metrics() -> str:
     """Every metric that the operator exports."""
     rows = [
-        (f"`{metric.name}`", metric.kind, " ".join(f"`{label}`" for label in metric.labels), metric.text)
+        (f"`{metric.name}`", metric.kind, code(metric.labels), metric.text)
         for metric in Telemetry().described
     ]
     text = (
         "## Metrics\n\nWhat the operator exports on `/metrics`. `arm` is baseline, trial or serving. What "
         "can't be told (an idle arm, no drafter) has no series; the series of an object go with it.\n\n"
     )
-    return text + _table(("Metric", "Type", "Labels", "Meaning"), rows)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return (
-        "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-        + "\n"
-    )
+    return text + table(("Metric", "Type", "Labels", "Meaning"), rows)
 
 
 if __name__ == "__main__":

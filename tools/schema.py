@@ -1,4 +1,4 @@
-"""Writes operator/specdeploy/api/spec_schema.json: `PYTHONPATH=operator python tools/schema.py`.
+"""Writes operator/specdeploy/api/spec_schema.json: `PYTHONPATH=operator:. python tools/schema.py`.
 
 What `specdeploy.api.admission` checks a spec by; a test fails when the types say something else.
 """

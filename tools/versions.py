@@ -1,9 +1,9 @@
-"""Writes docs/versions.md from the engine's tables: `PYTHONPATH=operator python tools/versions.py`.
+"""Writes docs/versions.md from the engine's tables: `PYTHONPATH=operator:. python tools/versions.py`.
 
 What each release of vLLM brought and lost, as the rules know it; a test fails when the page is another.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from specdeploy.engine import tables_flags, tables_metrics, tables_variables
 from specdeploy.engine.defaults import DEFAULTS
 from specdeploy.engine.image import DEFAULT_IMAGE, DEPRECATED, NOT_ROCM
 from specdeploy.engine.versions import NEWEST, OLDEST, Span
+from tools.markdown import code, releases, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "versions.md"
 
@@ -47,7 +48,7 @@ def page() -> str:
             _pairs("Variables that are gone", ("Variable", "Now"), tables_variables.INSTEAD),
             _defaults(),
             _changes("Metrics", tables_metrics.SPANS),
-            _pairs("What takes metrics away", ("With", "Missing"), tables_metrics.TAKEN_AWAY, code=False),
+            _pairs("What takes metrics away", ("With", "Missing"), tables_metrics.TAKEN_AWAY, as_code=False),
         )
     )
 
@@ -61,7 +62,7 @@ def _images() -> str:
 
 def _warnings() -> dict[str, str]:
     spans = tables_flags.DEPRECATED
-    return {name: f"{_span(span)}; {tables_flags.INSTEAD[name]}" for name, span in spans.items()}
+    return {name: f"{releases(span)}; {tables_flags.INSTEAD[name]}" for name, span in spans.items()}
 
 
 def _defaults() -> str:
@@ -69,20 +70,14 @@ def _defaults() -> str:
         (
             f"`{row.flag}`",
             f"{row.value:g}",
-            _span(row.span),
+            releases(row.span),
             f"{row.memory_gib:g} GiB" if row.memory_gib else "any",
         )
         for row in DEFAULTS
     ]
-    return "## Defaults\n\nThe first row that holds.\n\n" + _table(
+    return "## Defaults\n\nThe first row that holds.\n\n" + table(
         ("Flag", "Default", "vLLM", "GPUs from"), rows
     )
-
-
-def _span(span: Span) -> str:
-    first = f"from {span.since}" if span.since else ""
-    last = f"before {span.until}" if span.until else ""
-    return " ".join(part for part in (first, last) if part) or "all"
 
 
 def _changes(title: str, spans: Mapping[str, Span]) -> str:
@@ -92,24 +87,15 @@ def _changes(title: str, spans: Mapping[str, Span]) -> str:
     rows = []
     for release, changes in groupby(sorted(steps), key=lambda step: step[0]):
         listed = list(changes)
-        brought, lost = (_names(name for _, kind, name in listed if kind == which) for which in (0, 1))
+        brought, lost = (code(name for _, kind, name in listed if kind == which) for which in (0, 1))
         rows.append((str(release), brought, lost))
     steady = sum(span.since is None for span in spans.values())
-    return f"## {title}\n\n{steady} are known of {OLDEST}.\n\n" + _table(("vLLM", "Brought", "Lost"), rows)
+    return f"## {title}\n\n{steady} are known of {OLDEST}.\n\n" + table(("vLLM", "Brought", "Lost"), rows)
 
 
-def _names(names: Iterable[str]) -> str:
-    return " ".join(f"`{name}`" for name in names)
-
-
-def _pairs(title: str, head: tuple[str, str], pairs: Mapping[str, str], code: bool = True) -> str:
-    rows = [(f"`{name}`" if code else name, text) for name, text in pairs.items()]
-    return f"### {title}\n\n" + _table(head, rows)
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+def _pairs(title: str, head: tuple[str, str], pairs: Mapping[str, str], as_code: bool = True) -> str:
+    rows = [(f"`{name}`" if as_code else name, text) for name, text in pairs.items()]
+    return f"### {title}\n\n" + table(head, rows)
 
 
 if __name__ == "__main__":

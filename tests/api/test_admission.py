@@ -66,7 +66,7 @@ def rules(node: Any) -> list[dict[str, Any]]:
 
 
 def test_the_schema_of_a_spec_is_what_the_types_say() -> None:
-    assert SPEC_SCHEMA.read_text() == text(), "run `PYTHONPATH=operator python tools/schema.py`"
+    assert SPEC_SCHEMA.read_text() == text(), "run `PYTHONPATH=operator:. python tools/schema.py`"
 
 
 def test_the_crd_holds_nothing_that_only_python_understands() -> None:

@@ -8,7 +8,7 @@ from tools.reference import PAGE, page
 
 
 def test_the_committed_reference_is_what_the_types_say() -> None:
-    assert PAGE.read_text() == page(), "run `PYTHONPATH=operator python tools/reference.py`"
+    assert PAGE.read_text() == page(), "run `PYTHONPATH=operator:. python tools/reference.py`"
 
 
 def test_the_reference_names_every_field_rule_word_and_annotation() -> None:

@@ -20,6 +20,7 @@ from specdeploy.api.rule import Severity
 from specdeploy.api.spec import Spec
 from specdeploy.cli.engine_word import Answer, EngineWord, EngineWordError, findings_of
 from specdeploy.cli.engine_word.verdict import in_short, is_decided, policy, refusal
+from specdeploy.engine.catalogue.entries import Target
 from specdeploy.engine.rules import RULES as ENGINE_RULES
 
 OK: dict[str, Any] = {"ok": True}
@@ -131,6 +132,15 @@ def test_an_error_that_the_engine_does_not_have_names_the_rule(interpreter: Inte
     [(code, field, reason)] = _found(answers, _spec(options={"no_such_key": 1}))
     assert (code, field) == ("SD902", "spec.drafters[0].options.no_such_key")
     assert "accepts it, SD402 does not" in reason
+
+
+def test_entries_of_ones_own_count_as_the_catalogue_does(interpreter: Interpreter) -> None:
+    own = Target(model="some/model", family="gemma4", source="ours")
+    spec = _spec(method="mtp")
+    with EngineWord(interpreter(OK, {"ok": True, "method": "mtp"})) as engine:
+        [found] = findings_of(spec, engine, (own,))
+    assert "some/model has no layers for mtp in it" in found.reason
+    assert _found(interpreter(OK, {"ok": True, "method": "mtp"}), spec) == []
 
 
 def test_what_is_refused_by_policy_is_not_held_against_the_engine(interpreter: Interpreter) -> None:

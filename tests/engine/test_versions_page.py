@@ -19,7 +19,7 @@ READ = (
 
 
 def test_the_page_is_the_one_that_the_tables_give() -> None:
-    assert PAGE.read_text() == page(), "run `PYTHONPATH=operator python tools/versions.py`"
+    assert PAGE.read_text() == page(), "run `PYTHONPATH=operator:. python tools/versions.py`"
 
 
 @pytest.mark.parametrize("series", READ)

@@ -73,7 +73,7 @@ def lint(
     from specdeploy.cli.checking import rules_by_code  # noqa: PLC0415
 
     version, extra = version_of(vllm_version), _catalogue(catalog)
-    with _engine(engine_python, models) if engine else nullcontext((None, ())) as (ask, further):
+    with _engine(engine_python, models, extra) if engine else nullcontext((None, ())) as (ask, further):
         report = _report(files, version, extra, ask)
     _answer(report, output, rules_by_code(further))
     if report.count(Severity.ERROR) or (strict and report.count(Severity.WARNING)):
@@ -98,13 +98,15 @@ def _report(files: list[str], version: Version | None, extra: tuple[Target, ...]
 
 
 @contextmanager
-def _engine(python: str, models: Path | None) -> Iterator[tuple[Ask, tuple[Rule, ...]]]:
+def _engine(
+    python: str, models: Path | None, extra: tuple[Target, ...]
+) -> Iterator[tuple[Ask, tuple[Rule, ...]]]:
     """How to ask the engine, and the rules of its findings. One that can't be asked ends the command."""
     from specdeploy.cli.engine_word import RULES, EngineWord, EngineWordError, findings_of  # noqa: PLC0415
 
     try:
         with EngineWord(python, models) as word:
-            yield lambda spec: findings_of(spec, word), RULES
+            yield lambda spec: findings_of(spec, word, extra), RULES
     except EngineWordError as error:
         usage(f"--engine: {error}")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from specdeploy.api.rule import Finding, Severity
 from specdeploy.api.spec import Drafter, Spec
 from specdeploy.engine.arguments import serve_arguments
-from specdeploy.engine.catalogue.load import targets
+from specdeploy.engine.catalogue.entries import Target
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.rules import RULES
 from specdeploy.engine.setting import Setting, setting_of
@@ -50,13 +50,13 @@ class Arm:
     errors: tuple[Finding, ...]
 
 
-def findings_of(spec: Spec, engine: EngineWord) -> tuple[Finding, ...]:
-    """What the engine's own word adds to the rules' findings on `spec`.
+def findings_of(spec: Spec, engine: EngineWord, extra: tuple[Target, ...] = ()) -> tuple[Finding, ...]:
+    """What the engine's own word adds to the rules' findings on `spec`. `extra`: beside the catalogue.
 
     Raises:
         EngineWordError: the engine could not be asked at all.
     """
-    declared = setting_of(spec, targets=targets())
+    declared = setting_of(spec, extra=extra)
     setting = replace(declared, version=parse_version(engine.version()))
     found = [*_on_version(declared, setting, engine), *_on_arm(_baseline(setting), spec, None, engine)]
     if any(finding.code != OTHER_VERSION.code for finding in found):
