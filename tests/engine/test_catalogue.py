@@ -196,11 +196,11 @@ def test_the_wheel_carries_the_files(tmp_path: Path) -> None:
 
 
 def test_the_committed_page_is_what_the_files_say() -> None:
-    assert PAGE.read_text() == page(), "run `PYTHONPATH=operator python tools/catalogue.py`"
+    assert PAGE.read_text() == page(), "run `PYTHONPATH=operator:. python tools/catalogue.py`"
 
 
 def test_the_committed_schema_is_what_the_types_say() -> None:
-    assert SCHEMA.read_text() == schema(), "run `PYTHONPATH=operator python tools/catalogue.py`"
+    assert SCHEMA.read_text() == schema(), "run `PYTHONPATH=operator:. python tools/catalogue.py`"
 
 
 def test_the_page_explains_every_key() -> None:
