@@ -24,6 +24,10 @@ OURS = (
     "gather",
     "apply",
     "api.status",
+    "api.schema",
+    "cli.ask",
+    "cli.engine_word",
+    "cli.show",
 )
 
 LOADED = """
@@ -64,14 +68,15 @@ def test_render_takes_a_few_times_what_its_libraries_take(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_two_hundred_files_are_linted_in_less_time_than_twenty_bare_programs_take(tmp_path: Path) -> None:
+def test_two_hundred_files_are_linted_in_less_time_than_a_dozen_bare_programs_take(tmp_path: Path) -> None:
     text = Path(EXAMPLE).read_text()
     (tmp_path / "files").mkdir()
     for number in range(200):
         (tmp_path / "files" / f"{number}.yaml").write_text(text.replace("replicas: 4", f"replicas: {number}"))
     lint = ("-m", "specdeploy", "lint", str(tmp_path / "files"))
     run(*lint, pycache=tmp_path)
-    assert seconds(*lint, pycache=tmp_path) < 20 * seconds("-c", BARE, pycache=tmp_path)
+    bare = min(seconds("-c", BARE, pycache=tmp_path) for _ in range(3))
+    assert min(seconds(*lint, pycache=tmp_path) for _ in range(2)) < 12 * bare
 
 
 def seconds(*words: str, pycache: Path) -> float:
