@@ -27,6 +27,36 @@ def check_arguments(spec: Spec) -> tuple[Finding, ...]:
     return tuple(finding for finding in on_spec(setting_of(spec)) if finding.code in codes)
 
 
+SHARDED = "--enable-batch-sharded-sampling"
+KV = "--kv-transfer-config"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ([SHARDED], []),
+        ([SHARDED, "-tp", "1", "-pp", "2"], ["it has one tensor parallel rank"]),
+        ([SHARDED, "--max-num-seqs", "2"], []),
+        ([SHARDED, "--max-num-seqs", "1"], ["1 requests are fewer than 2 ranks"]),
+        ([SHARDED, "--max-logprobs", "-1"], ["--max-logprobs is below 0"]),
+        ([SHARDED, "--max-logprobs", "20"], []),
+        ([SHARDED, "--return-sampling-mask"], ["--return-sampling-mask is on"]),
+        ([SHARDED, "--no-enable-batch-sharded-sampling", "--max-num-seqs", "1"], []),
+        (["--max-num-seqs", "1"], []),
+        ([KV, "{}"], [f"{KV} has no kv_connector", f"{KV} has no kv_role"]),
+        ([KV, '{"kv_connector": "OffloadingConnector"}'], [f"{KV} has no kv_role"]),
+        ([KV, '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both"}'], []),
+        ([f"{KV}.kv_connector", "OffloadingConnector", f"{KV}.kv_role=kv_both"], []),
+        ([KV, "{}", "--kv-offloading-size", "8"], []),
+        (["--watermark-config", "{}"], ["--watermark-config has no key"]),
+        (["--watermark-config.key", "7"], []),
+        (["--watermark-config", "{"], []),
+    ],
+)
+def test_arguments_have_what_they_need(words: list[str], found: list[str]) -> None:
+    assert [finding.reason for finding in check_arguments(with_args(*words))] == found
+
+
 def test_the_smallest_baseline_has_model_address_parallelism_and_drain() -> None:
     assert serve_arguments(smallest(), None) == [
         "google/gemma-4-26B-A4B-it",

@@ -144,12 +144,31 @@ ROCM = "vllm/vllm-openai-rocm"
         ({"image": "a/vllm:rocm7.1_gfx942_gfx950_vllm_0.22.1"}, []),
         ({"image": "a/vllm:rocm7.1_gfx950-dcgpu_vllm_0.22.1"}, ["image-for-another-architecture"]),
         ({"image": "a/vllm:rocm7.1_gfx90a_vllm_0.22.1"}, ["image-for-another-architecture"]),
+        ({"image": f"{ROCM}:v0.33.0-base"}, ["image-without-vllm"]),
+        ({"image": f"{ROCM}:nightly-base", "vllmVersion": "0.33.0"}, ["floating-tag", "image-without-vllm"]),
+        ({"image": "team/vllm:v0.33.0-base"}, []),
     ],
 )
 def test_an_image_and_a_version_are_told_what_is_wrong_with_them(
     engine: dict[str, Any], names: list[str]
 ) -> None:
     assert codes(engine) == names
+
+
+@pytest.mark.parametrize(
+    ("tag", "gpu", "found"),
+    [
+        ("rocm6.4.3_vllm_0.18.1", "MI355X", True),
+        ("rocm643_vllm_0.18.1", "MI350X", True),
+        ("rocm6.4.3_vllm_0.18.1", "MI300X", False),
+        ("rocm7.0.0_vllm_0.18.1", "MI355X", False),
+        ("rocm72_vllm_0.18.1", "MI355X", False),
+        ("rocm100_vllm_0.18.1", "MI355X", False),
+        ("v0.18.1", "MI355X", False),
+    ],
+)
+def test_an_image_has_a_rocm_that_knows_the_gpu(tag: str, gpu: str, found: bool) -> None:
+    assert ("image-with-an-old-rocm" in codes({"image": f"team/vllm:{tag}"}, gpu)) is found
 
 
 def test_what_an_engine_itself_said_is_a_version_that_is_known() -> None:

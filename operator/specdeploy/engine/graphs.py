@@ -5,7 +5,8 @@ Source: vLLM 0.32 (config/compilation.py, CUDAGraphMode; config/vllm.py, Optimiz
 
 import json
 
-from .serving import is_on
+from .kinds import as_whole
+from .serving import is_on, object_of, size_of
 from .setting import Setting
 
 DEFAULT = "FULL_AND_PIECEWISE"
@@ -27,6 +28,14 @@ def cudagraph_mode(setting: Setting) -> str:
 def captures_whole_steps(setting: Setting) -> bool:
     """Whether whole steps are captured, and not only the pieces between layers of attention, or nothing."""
     return cudagraph_mode(setting) not in _PIECES_ONLY
+
+
+def captured_tokens(setting: Setting) -> int | None:
+    """Tokens of the largest step that is captured, where the spec says it; None: it is left to vLLM."""
+    given = size_of(setting, "--max-cudagraph-capture-size")
+    if given is None:
+        given = as_whole((object_of(setting, "--compilation-config") or {}).get("max_cudagraph_capture_size"))
+    return given
 
 
 def _mode_in(key: str, value: str | None) -> str | None:

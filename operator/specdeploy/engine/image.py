@@ -28,6 +28,9 @@ _FLOATING = re.compile(r"(latest|nightly|main|master|dev|edge|stable)?(-(rocm\d+
 # AMD's tags for one family of architectures: gfx950-dcgpu, gfx94X-dcgpu.
 _ARCHITECTURE = re.compile(r"gfx\d+[acx]?", re.IGNORECASE)
 
+# The ROCm that the tag names: rocm7.0.0, rocm72 (7.2), rocm100 (10.0).
+_ROCM = re.compile(r"rocm(\d+)(\.\d+)?")
+
 
 @dataclass(frozen=True)
 class Image:
@@ -51,6 +54,20 @@ class Image:
     def architectures(self) -> tuple[str, ...]:
         """Those that the tag says it is for, as written; empty: it does not say."""
         return tuple(_ARCHITECTURE.findall(self.tag))
+
+    @property
+    def rocm(self) -> int | None:
+        """Major version of the ROCm that the tag names; None: it does not say."""
+        found = _ROCM.search(self.tag)
+        if found is None:
+            return None
+        digits, dotted = found.groups()
+        return int(digits if dotted else digits[: 2 if digits.startswith("1") else 1])
+
+    @property
+    def is_base(self) -> bool:
+        """Whether it is only what vLLM is built on: v0.33.0-base."""
+        return self.tag == "base" or self.tag.endswith("-base")
 
     def runs_on(self, architecture: str) -> bool:
         """Whether it is for this one, as far as its tag tells: gfx94X is for gfx942."""

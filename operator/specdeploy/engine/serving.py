@@ -1,6 +1,8 @@
 """What `engine.args` say about batches, lengths and switches, as vLLM reads it. Combinations ask here."""
 
+import json
 import re
+from typing import Any
 
 from .defaults import default
 from .setting import Setting
@@ -23,6 +25,26 @@ def size_of(setting: Setting, option: str) -> int | None:
     """The whole number of a flag, `16k` and `16K` included; None: it is absent, or names none (`auto`)."""
     flag = setting.flag(option)
     return None if flag is None or flag.value is None else _whole(flag.value.strip())
+
+
+def object_of(setting: Setting, option: str) -> dict[str, Any] | None:
+    """The keys set by an argument that takes a JSON object, dotted ones included; None: it can't be read."""
+    found: dict[str, Any] = {}
+    for flag in (flag for flag in setting.flags if flag.means(option)):
+        if flag.key:
+            found[flag.key] = _json(flag.value, otherwise=flag.value)
+        elif isinstance(given := _json(flag.value), dict):
+            found |= given
+        else:
+            return None
+    return found
+
+
+def _json(text: str | None, otherwise: str | None = None) -> Any:
+    try:
+        return json.loads(text or "")
+    except (ValueError, RecursionError):
+        return otherwise
 
 
 def batched_tokens(setting: Setting) -> int | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import arguments as table
-from specdeploy.engine.serving import is_on
+from specdeploy.engine.serving import is_on, object_of, sequences
 from specdeploy.engine.setting import Candidate, Setting
 
 END_OF_FLAGS = Rule(
@@ -109,6 +109,33 @@ NEEDS_ANOTHER = Rule(
     refused="engine: {args: [--enable-auto-tool-choice]}",
     passed="engine: {args: [--enable-auto-tool-choice, --tool-call-parser, hermes]}",
 )
+SHARDED = Rule(
+    code="SD120",
+    name="sharded-sampling-without-shards",
+    severity=Severity.ERROR,
+    title="Sampling can't be sharded over the ranks as the engine is set up",
+    why="vLLM refuses --enable-batch-sharded-sampling with one tensor parallel rank, with fewer requests "
+    "than ranks, with --max-logprobs -1 and with --return-sampling-mask.",
+    source="VllmConfig of vLLM 0.29 to 0.33",
+    refused="engine: {args: [--enable-batch-sharded-sampling, --max-num-seqs, '1']}",
+    passed="engine: {args: [--enable-batch-sharded-sampling, --max-num-seqs, '2']}",
+)
+KEY_MISSING = Rule(
+    code="SD121",
+    name="key-missing-in-an-argument",
+    severity=Severity.ERROR,
+    title="An argument's object lacks a key without which it means nothing",
+    why="vLLM ends as it builds its configuration.",
+    source="vLLM's KVTransferConfig and KVConnectorFactory, 0.20 to 0.33; WatermarkConfig, 0.30 to 0.33",
+    refused="""engine: {args: [--kv-transfer-config, '{"kv_connector": "OffloadingConnector"}']}""",
+    passed="""engine:
+  args: [--kv-transfer-config, '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both"}']""",
+)
+# Argument: the keys that its object needs, and the argument that gives them instead.
+_KEYS: dict[str, tuple[tuple[str, ...], str]] = {
+    "--watermark-config": (("key",), ""),
+    "--kv-transfer-config": (("kv_connector", "kv_role"), "--kv-offloading-size"),
+}
 # Switch: what it needs beside it.
 _NEEDS = {"--enable-auto-tool-choice": "--tool-call-parser", "--enable-log-outputs": "--enable-log-requests"}
 
@@ -158,6 +185,30 @@ def _check_pairs(setting: Setting) -> Iterator[Finding]:
             yield NEEDS_ANOTHER.at(_path(flag.index), f"{switch} needs {needed}", f"add {needed}")
 
 
+def _check_sharded(setting: Setting) -> Iterator[Finding]:
+    switch, ranks = "--enable-batch-sharded-sampling", setting.parallel.tensor
+    flag, requests, logprobs = setting.flag(switch), sequences(setting), setting.flag("--max-logprobs")
+    if flag is None or not is_on(setting, switch):
+        return
+    wrong = {
+        "it has one tensor parallel rank": ranks == 1,
+        f"{requests} requests are fewer than {ranks} ranks": requests is not None and requests < ranks,
+        "--max-logprobs is below 0": logprobs is not None and (logprobs.value or "").startswith("-"),
+        "--return-sampling-mask is on": is_on(setting, "--return-sampling-mask"),
+    }
+    for reason in (reason for reason, holds in wrong.items() if holds):
+        yield SHARDED.at(_path(flag.index), reason, f"remove {switch}")
+
+
+def _check_keys(setting: Setting) -> Iterator[Finding]:
+    for option, (keys, instead) in _KEYS.items():
+        flag, given = setting.flag(option), object_of(setting, option)
+        if flag is None or given is None or setting.flag(instead):
+            continue
+        for key in (key for key in keys if given.get(key) is None):
+            yield KEY_MISSING.at(_path(flag.index), f"{option} has no {key}", f"add {key}")
+
+
 def _path(index: int) -> str:
     return f"spec.engine.args[{index}]"
 
@@ -168,11 +219,15 @@ RULES: tuple[Rule, ...] = (
     *(rule for rule, _ in _OWNED),
     BACKEND_TWICE,
     NEEDS_ANOTHER,
+    SHARDED,
+    KEY_MISSING,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_words,
     _check_owned,
     _check_backend,
     _check_pairs,
+    _check_sharded,
+    _check_keys,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()

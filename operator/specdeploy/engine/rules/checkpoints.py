@@ -92,7 +92,8 @@ def _check_layers(candidate: Candidate) -> Iterator[Finding]:
     field, what = f"{candidate.path}.model", f"layers for {method.name}"
     if target.family in method.not_in_target:
         gemma4 = target.family == "gemma4"
-        fix = f"name its assistant, {target.model}-assistant" if gemma4 else "use another method"
+        official = candidate.setting.taken_for or target.model
+        fix = f"name its assistant, {official}-assistant" if gemma4 else "use another method"
         yield NO_LAYERS.at(field, f"{target.model} has no {what} in it", fix)
     elif method.in_target and target.family not in method.in_target:
         yield LAYERS_UNKNOWN.at(field, f"no {what} are known in {target.model}", "name a draft checkpoint")

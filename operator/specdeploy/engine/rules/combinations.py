@@ -1,21 +1,19 @@
-"""Rules on a drafter with its target and the engine's arguments; what can't be known is in "
-"`not_checkable`."""
+"""Rules on a drafter with its target and the engine's switches; what can't be known is in `not_checkable`."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from specdeploy.api.rule import Finding, Rule, Severity
-from specdeploy.engine.kinds import as_switch
+from specdeploy.engine.kinds import as_number, as_switch
 from specdeploy.engine.methods import Runner
 from specdeploy.engine.options import EAGLES
-from specdeploy.engine.runner import runner_of
-from specdeploy.engine.serving import batched_tokens, is_on, sequences, size_of
+from specdeploy.engine.runner import behind, runner_of
+from specdeploy.engine.serving import is_on, object_of
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.slots import limits_requests, lookahead, needed_slots
-from specdeploy.engine.versions import since
+from specdeploy.engine.versions import between
 
 _EAGLE = "drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4}]"
 _NGRAM = "drafters: [{name: d, method: ngram, numSpeculativeTokens: 4}]"
-_DFLASH = "drafters: [{name: d, method: dflash, model: org/draft, numSpeculativeTokens: 7}]"
 
 
 def _args(*words: str) -> str:
@@ -26,7 +24,7 @@ NGRAM_ON_HYBRID = Rule(
     code="SD501",
     name="ngram-on-hybrid-targets",
     severity=Severity.WARNING,
-    title="ngram on a target that keeps state instead of a cache",
+    title="Method ngram on a target that keeps state instead of a cache",
     why="On targets with gated delta nets or Mamba layers its answers were corrupted.",
     source="vLLM issue 39273",
     refused="model: Qwen/Qwen3.5-27B\n" + _NGRAM,
@@ -39,87 +37,6 @@ def _check_hybrid(candidate: Candidate) -> Iterator[Finding]:
     if candidate.drafter.method == "ngram" and target is not None and target.attention == "hybrid":
         reason = f"{target.model} is hybrid, on which ngram corrupted answers"
         yield NGRAM_ON_HYBRID.at(f"{candidate.path}.method", reason, "use mtp or a trained drafter")
-
-
-LORA_TOKENS = Rule(
-    code="SD502",
-    name="lora-token-budget",
-    severity=Severity.ERROR,
-    title="With LoRA a step must hold a full batch of drafts",
-    why="max_num_batched_tokens must be at least max_num_seqs x (tokens + 1); else the engine refuses to "
-    "start.",
-    source="EngineArgs of vLLM 0.32",
-    refused=_args("--enable-lora", "--max-num-batched-tokens", "4096") + _EAGLE,
-    passed=_args("--enable-lora", "--max-num-batched-tokens", "8192", "--max-num-seqs", "256") + _EAGLE,
-)
-BUDGET = Rule(
-    code="SD503",
-    name="token-budget",
-    severity=Severity.ERROR,
-    title="A step can't hold the drafts",
-    why="The engine refuses to start when max_num_batched_tokens leaves no room beside the drafted "
-    "tokens: of "
-    "every request that may run up to 0.27, of one from then on.",
-    source="VllmConfig of vLLM 0.18 to 0.33",
-    refused=_args("--max-num-batched-tokens", "8", "--max-num-seqs", "1") + _DFLASH,
-    passed=_args("--max-num-batched-tokens", "9", "--max-num-seqs", "1") + _DFLASH,
-)
-DEFAULT_BUDGET = Rule(
-    code="SD510",
-    name="token-budget-by-default",
-    severity=Severity.WARNING,
-    title="vLLM's default budget can't hold the drafts of all requests",
-    why="Up to 0.27 the drafts of every request that may run have to fit into max_num_batched_tokens, "
-    "8192 by "
-    "default for 1024 requests; else the engine refuses to start. Some multimodal models raise the default.",
-    source="VllmConfig and EngineArgs of vLLM 0.18 to 0.27",
-    refused="engine: {vllmVersion: '0.27.1'}\n" + _DFLASH.replace("7", "15"),
-    passed="engine: {vllmVersion: '0.28.0'}\n" + _DFLASH.replace("7", "15"),
-)
-FEWER_REQUESTS = Rule(
-    code="SD504",
-    name="fewer-requests-at-once",
-    severity=Severity.WARNING,
-    title="The drafter lowers the number of requests that run at once",
-    why="vLLM sets max_num_active_seqs to max_num_batched_tokens / lookahead with a line in the log; the "
-    "baseline "
-    "keeps its own, and the difference shows as queueing.",
-    source="vLLM 0.33: dflash and dspark",
-    refused=_args("--max-num-batched-tokens", "4096") + _DFLASH,
-    passed=_args("--max-num-batched-tokens", "4096", "--max-num-seqs", "256") + _DFLASH,
-)
-
-
-def _check_lora(candidate: Candidate) -> Iterator[Finding]:
-    setting, tokens = candidate.setting, candidate.drafter.num_speculative_tokens
-    given, requests = size_of(setting, "--max-num-batched-tokens"), sequences(setting)
-    if not is_on(setting, "--enable-lora") or given is None or requests is None:
-        return
-    if given < requests * (tokens + 1):
-        reason = f"max_num_batched_tokens {given} is below {requests} requests x {tokens + 1} tokens"
-        yield LORA_TOKENS.at(candidate.path, reason, "raise --max-num-batched-tokens or lower --max-num-seqs")
-
-
-def _check_budget(candidate: Candidate) -> Iterator[Finding]:
-    budget, requests = batched_tokens(candidate.setting), sequences(candidate.setting)
-    needed = needed_slots(candidate, requests or 1)
-    if budget is not None and budget <= needed:
-        rule = BUDGET if candidate.setting.flag("--max-num-batched-tokens") else DEFAULT_BUDGET
-        reason = f"max_num_batched_tokens {budget} has no room beside {needed} drafted tokens"
-        fix = "raise --max-num-batched-tokens, or lower numSpeculativeTokens or --max-num-seqs"
-        yield rule.at(candidate.path, reason, fix)
-    elif limits_requests(candidate):
-        yield from _check_requests(candidate, budget, requests)
-
-
-def _check_requests(candidate: Candidate, budget: int | None, requests: int | None) -> Iterator[Finding]:
-    if budget is None or requests is None or budget // lookahead(candidate) >= requests:
-        return
-    most = budget // lookahead(candidate)
-    reason = f"at most {most} of {requests} requests run at once ({budget} tokens / {lookahead(candidate)})"
-    yield FEWER_REQUESTS.at(
-        candidate.path, reason, f"raise --max-num-batched-tokens or lower --max-num-seqs to {most}"
-    )
 
 
 FAST_PREFILL = Rule(
@@ -147,15 +64,15 @@ LOGITS_PROCESSORS = Rule(
     code="SD507",
     name="logits-processors",
     severity=Severity.ERROR,
-    title="Logits processors of your own with a drafter on the V1 runner",
-    why="The parser takes it; the runner refuses it when it starts.",
-    source="vLLM 0.32: build_logitsprocs",
+    title="Logits processors of your own with a drafter that can't have any",
+    why="Up to 0.30 no runner has both, from 0.31 on V2 has. The parser takes it; the runner refuses it "
+    "when it starts.",
+    source="vLLM 0.20 to 0.33: build_logitsprocs, and VllmConfig's list of what V2 lacks",
     refused=_args("--logits-processors", "team.filters:NoDigits") + "drafters: [{name: d, method: eagle3, "
     "model: org/draft, numSpeculativeTokens: 7, options: {parallel_drafting: true}}]",
     passed=_args("--logits-processors", "team.filters:NoDigits") + _EAGLE,
 )
-# From here on only the V1 runner can't schedule ahead.
-_V1_ALONE = since("0.33")
+_NO_LOGITS_PROCESSORS = between(None, "0.31")
 
 
 def _check_switches(candidate: Candidate) -> Iterator[Finding]:
@@ -163,20 +80,14 @@ def _check_switches(candidate: Candidate) -> Iterator[Finding]:
     if method in EAGLES and is_on(setting, "--kv-sharing-fast-prefill"):
         reason = f"{method} reads hidden states that --kv-sharing-fast-prefill leaves out"
         yield FAST_PREFILL.at(candidate.path, reason, "remove the argument or the drafter")
-    if is_on(setting, "--async-scheduling") and _is_behind(candidate):
+    if is_on(setting, "--async-scheduling") and behind(candidate):
         reason = "it can't be scheduled ahead, which --async-scheduling asks for"
         yield ASYNC.at(candidate.path, reason, "remove the argument or what keeps the drafter from it")
-    if setting.flag("--logits-processors") and runner_of(candidate) is Runner.V1:
-        reason = "the V1 runner takes no --logits-processors beside a drafter"
+    early = _NO_LOGITS_PROCESSORS.holds(setting.version)
+    if setting.flag("--logits-processors") and (early or runner_of(candidate) is Runner.V1):
+        which = "before 0.31 vLLM" if early else "the V1 model runner"
+        reason = f"{which} takes no --logits-processors beside a drafter"
         yield LOGITS_PROCESSORS.at(candidate.path, reason, "remove the argument or the drafter")
-
-
-def _is_behind(candidate: Candidate) -> bool:
-    """Whether its steps can't be scheduled before the one before has ended."""
-    if _V1_ALONE.holds(candidate.setting.version) and runner_of(candidate) is not Runner.V1:
-        return False
-    looked_up = candidate.drafter.method in ("ngram", "suffix")
-    return looked_up or bool(as_switch(candidate.options.get("disable_padded_drafter_batch")))
 
 
 _WATERMARK = '{"algorithm": "dual_key_gumbel", "key": 7}'
@@ -185,8 +96,9 @@ WATERMARK = Rule(
     name="watermarks",
     severity=Severity.ERROR,
     title="Watermarks need sampled drafts, standard rejection and one token after another",
-    why="The engine refuses to start with other drafters.",
-    source="VllmConfig of vLLM 0.32",
+    why="The engine refuses to start with other drafters, and with an algorithm that marks no drafts "
+    "(gumbel, the default) unless allow_target_only_watermarking says that they may go unmarked.",
+    source="VllmConfig of vLLM 0.30 to 0.33",
     refused=_args("--watermark-config", _WATERMARK) + _EAGLE,
     passed=_args("--watermark-config", _WATERMARK, "--max-num-seqs", "64")
     + "drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4, "
@@ -198,17 +110,43 @@ _WATERMARKED = ("mtp", "eagle", "eagle3", "dspark")
 def _check_watermark(candidate: Candidate) -> Iterator[Finding]:
     if candidate.setting.flag("--watermark-config") is None:
         return
-    options = candidate.options
+    options, config = candidate.options, object_of(candidate.setting, "--watermark-config")
     wrong = {
         f"method {candidate.drafter.method}": candidate.drafter.method not in _WATERMARKED,
         "parallel_drafting": candidate.drafter.method != "dspark"
         and as_switch(options.get("parallel_drafting")),
         "greedy drafts": options.get("draft_sample_method") != "probabilistic",
         "another rejection than standard": options.get("rejection_sample_method", "standard") != "standard",
+        "an algorithm that marks no drafts": config is not None and _marks_no_drafts(config),
     }
     for what in (what for what, holds in wrong.items() if holds):
         fix = "remove --watermark-config, or use what watermarks work with"
         yield WATERMARK.at(candidate.path, f"--watermark-config does not work with {what}", fix)
+
+
+def _marks_no_drafts(config: dict[str, Any]) -> bool:
+    allowed = as_switch(config.get("allow_target_only_watermarking"))
+    return config.get("algorithm", "gumbel") != "dual_key_gumbel" and not allowed
+
+
+MIN_P = Rule(
+    code="SD511",
+    name="min-p-by-default",
+    severity=Severity.ERROR,
+    title="Every sampled request gets min_p, which vLLM refuses beside a drafter",
+    why="Refused by policy: the engine starts, and its drafter's arm answers each request that is sampled "
+    "and does not set min_p itself with HTTP 400. The baseline serves them.",
+    source="SamplingParams of vLLM 0.20 to 0.33",
+    refused=_args("--override-generation-config", '{"min_p": 0.05}') + _EAGLE,
+    passed=_args("--override-generation-config", '{"min_p": 0.0}') + _EAGLE,
+)
+
+
+def _check_min_p(candidate: Candidate) -> Iterator[Finding]:
+    defaults = object_of(candidate.setting, "--override-generation-config") or {}
+    if (as_number(defaults.get("min_p")) or 0) > 0:
+        reason = "--override-generation-config makes min_p a default, which vLLM refuses beside a drafter"
+        yield MIN_P.at(candidate.path, reason, "remove min_p there, or the drafter")
 
 
 UNSUPPORTED = Rule(
@@ -216,21 +154,17 @@ UNSUPPORTED = Rule(
     name="argument-without-speculation",
     severity=Severity.WARNING,
     title="An argument for what does not work with a drafter",
-    why="Prompt embeddings and pooling are not supported beside speculation, and sleep mode with speculation "
-    "crashed on MI250.",
-    source="vLLM's feature matrix; vLLM issue 47548 for sleep mode",
-    refused=_args("--enable-sleep-mode") + _EAGLE,
+    why="Prompt embeddings and pooling are not supported beside speculation.",
+    source="vLLM's feature matrix",
+    refused=_args("--enable-prompt-embeds") + _EAGLE,
     passed=_EAGLE,
 )
-_FLAGS: dict[str, str] = {
-    "--enable-prompt-embeds": "prompt embeddings don't work beside a drafter",
-    "--enable-sleep-mode": "an engine with a drafter crashed when it slept",
-}
 
 
 def _check_arguments(candidate: Candidate) -> Iterator[Finding]:
     setting = candidate.setting
-    for reason in (reason for flag, reason in _FLAGS.items() if is_on(setting, flag)):
+    if is_on(setting, "--enable-prompt-embeds"):
+        reason = "prompt embeddings don't work beside a drafter"
         yield UNSUPPORTED.at(candidate.path, reason, "remove the argument or the drafter")
     runner = setting.flag("--runner")
     if runner is not None and runner.value == "pooling":
@@ -239,22 +173,18 @@ def _check_arguments(candidate: Candidate) -> Iterator[Finding]:
 
 RULES: tuple[Rule, ...] = (
     NGRAM_ON_HYBRID,
-    LORA_TOKENS,
-    BUDGET,
-    DEFAULT_BUDGET,
-    FEWER_REQUESTS,
     FAST_PREFILL,
     ASYNC,
     LOGITS_PROCESSORS,
     WATERMARK,
+    MIN_P,
     UNSUPPORTED,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_hybrid,
-    _check_lora,
-    _check_budget,
     _check_switches,
     _check_watermark,
+    _check_min_p,
     _check_arguments,
 )

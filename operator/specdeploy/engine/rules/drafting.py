@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.kinds import as_switch, as_whole
-from specdeploy.engine.methods import Runner
 from specdeploy.engine.options import MODELS
-from specdeploy.engine.runner import runner_of
+from specdeploy.engine.runner import behind
 from specdeploy.engine.serving import size_of
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.versions import since
 
 _E = "name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4"
 _N = "name: d, method: ngram, numSpeculativeTokens: 4"
+_LONG = "prompt_lookup_min: 8, prompt_lookup_max: 8"
 
 
 def _example(drafter: str, options: str, before: str = "") -> str:
@@ -33,7 +32,7 @@ TOPK_PARALLEL = Rule(
     code="SD441",
     name="draft-topk-on-one-gpu",
     severity=Severity.WARNING,
-    title="dspark_draft_topk is for a drafter on one GPU",
+    title="A drafter on several GPUs has dspark_draft_topk, which is for one",
     why="vLLM documents that it requires a draft tensor parallel size of 1; absent, the target's is taken.",
     source="SpeculativeConfig of vLLM 0.32: dspark_draft_topk",
     refused=_example(
@@ -145,23 +144,35 @@ UNPADDED = Rule(
     code="SD446",
     name="unpadded-batches",
     severity=Severity.WARNING,
-    title="disable_padded_drafter_batch turns async scheduling off",
+    title="Unpadded batches turn async scheduling off for one arm",
     why="The baseline keeps it on, so the drafter starts with a handicap. From 0.33 on only on the V1 "
     "runner.",
     source="VllmConfig of vLLM 0.18 to 0.33",
     refused=_example(_E, "disable_padded_drafter_batch: true", "engine: {vllmVersion: '0.32.0'}"),
     passed=_example(_E, "disable_padded_drafter_batch: true", "engine: {vllmVersion: '0.33.0'}"),
 )
-_V1_ALONE = since("0.33")
+NOT_AHEAD = Rule(
+    code="SD449",
+    name="async-scheduling-off",
+    severity=Severity.ADVICE,
+    title="The method turns async scheduling off for one arm",
+    why="Such drafts are made on the CPU between two steps: up to 0.32 by ngram and suffix, from then on "
+    "only on the V1 runner. The baseline keeps async scheduling on, so the drafter starts with a handicap.",
+    source="VllmConfig of vLLM 0.18 to 0.33",
+    refused=_example(_N, _LONG, "engine: {vllmVersion: '0.32.0'}"),
+    passed=_example(_N, _LONG, "engine: {vllmVersion: '0.33.0'}"),
+)
 
 
-def _check_padding(candidate: Candidate) -> Iterator[Finding]:
-    key, setting = "disable_padded_drafter_batch", candidate.setting
-    if not as_switch(candidate.options.get(key)) or setting.flag("--no-async-scheduling"):
+def _check_ahead(candidate: Candidate) -> Iterator[Finding]:
+    setting, cause = candidate.setting, behind(candidate)
+    if cause is None or any(setting.flag(f"--{no}async-scheduling") for no in ("", "no-")):
         return
-    if not _V1_ALONE.holds(setting.version) or runner_of(candidate) is Runner.V1:
-        reason = "it turns async scheduling off for this arm alone"
-        yield UNPADDED.at(f"{candidate.path}.options.{key}", reason, "remove it")
+    reason = "it turns async scheduling off for this arm alone"
+    if cause in candidate.options:
+        yield UNPADDED.at(f"{candidate.path}.options.{cause}", reason, "remove it")
+    else:
+        yield NOT_AHEAD.at(f"{candidate.path}.method", reason, "know it when you read the verdict")
 
 
 HEAD_OF_ASSISTANT = Rule(
@@ -217,6 +228,7 @@ RULES: tuple[Rule, ...] = (
     LOOKUP_TOOLS,
     LOOKUP_SHORT,
     UNPADDED,
+    NOT_AHEAD,
     HEAD_OF_ASSISTANT,
     EXPERIMENTAL,
 )
@@ -225,7 +237,7 @@ DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_parallel,
     _check_length,
     _check_lookup,
-    _check_padding,
+    _check_ahead,
     _check_head,
     _check_experimental,
 )

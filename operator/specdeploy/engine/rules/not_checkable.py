@@ -26,9 +26,8 @@ NOT_CHECKABLE: tuple[NotCheckable, ...] = (
         "the trial",
     ),
     NotCheckable(
-        "mtp of Parse 3.5 with more than one token, mtp of DeepSeek-V4.1, Qwen3-Omni with other tokens than "
-        "the block of its dspark",
-        "no target of these families is in the catalogue",
+        "Qwen3-Omni with other tokens than the block of its dspark",
+        "no target of this family is in the catalogue",
         "the start: vLLM refuses it",
     ),
     NotCheckable(

@@ -44,7 +44,7 @@ FLY_WINDOW = Rule(
     code="SD422",
     name="fly-window",
     severity=Severity.ERROR,
-    title="fly needs a window shorter than what is drafted, so at least two tokens",
+    title="Method fly needs a window shorter than what is drafted, so at least two tokens",
     why="The engine refuses to start.",
     source="SpeculativeConfig of vLLM 0.33",
     refused=_example("rejection_sample_method: fly, fly_window_size: 4", more=", allowLossy: true"),
@@ -173,9 +173,15 @@ def _check_probabilistic(candidate: Candidate) -> Iterator[Finding]:
         reason = "use_local_argmax_reduction never gathers the logits to sample from"
         yield PROBABILISTIC_ARGMAX.at(field, reason, "remove one of the two")
     requests, tokens = sequences(candidate.setting), candidate.drafter.num_speculative_tokens
-    if requests is not None and requests * tokens > _MANY_ROWS:
+    if requests is not None and requests * tokens > _MANY_ROWS and not _is_measured(candidate):
         reason = f"it reserves logits for {requests} requests x {tokens} tokens"
         yield PROBABILISTIC_MEMORY.at(field, reason, "lower --max-num-seqs to what you serve, in every arm")
+
+
+def _is_measured(candidate: Candidate) -> bool:
+    """Whether the rules on memory know what the logits take, and speak where it is much."""
+    target = candidate.setting.target
+    return bool(candidate.setting.gpu and candidate.checkpoint and target and target.vocabulary)
 
 
 def _path(candidate: Candidate, key: str) -> str:

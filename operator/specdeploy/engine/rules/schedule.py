@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine.graphs import captures_whole_steps
 from specdeploy.engine.kinds import SCHEDULE, rows_of
+from specdeploy.engine.methods import Runner
+from specdeploy.engine.runner import V2_DEFAULT, runner_of
 from specdeploy.engine.setting import Candidate, Setting
 
 KEY = "num_speculative_tokens_per_batch_size"
@@ -12,6 +15,10 @@ _D = "name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4"
 
 def _example(rows: str, before: str = "") -> str:
     return f"{before}\ndrafters: [{{{_D}, options: {{{KEY}: {rows}}}}}]\n"
+
+
+def _env(value: str) -> str:
+    return f"engine: {{env: [{{name: VLLM_USE_V2_MODEL_RUNNER, value: '{value}'}}]}}"
 
 
 ABOVE_TOKENS = Rule(
@@ -46,6 +53,17 @@ ZERO = Rule(
     refused=_example("[[1, 8, 4], [9, 64, 0]]"),
     passed=_example("[[1, 8, 4], [9, 64, 1]]"),
 )
+GRAPHS = Rule(
+    code="SD433",
+    name="schedule-without-full-graphs",
+    severity=Severity.WARNING,
+    title="On the V1 runner a schedule turns full graphs off",
+    why="vLLM captures the pieces between layers of attention alone, for this arm, with a line in the log; "
+    "the baseline keeps graphs of whole steps.",
+    source="VllmConfig of vLLM 0.29 to 0.33",
+    refused=_example("[[1, 8, 4], [9, 64, 2]]", _env("0")),
+    passed=_example("[[1, 8, 4], [9, 64, 2]]", _env("1")),
+)
 
 
 def _check_schedule(candidate: Candidate) -> Iterator[Finding]:
@@ -58,6 +76,9 @@ def _check_schedule(candidate: Candidate) -> Iterator[Finding]:
     if candidate.setting.parallel.data > 1:
         reason = "vLLM ignores it with data parallelism"
         yield DATA_PARALLEL.at(field, reason, "remove it or use tensor parallelism")
+    elif _loses_graphs(candidate):
+        reason = "on the V1 model runner this arm alone has no graphs of whole steps"
+        yield GRAPHS.at(field, reason, "remove it, or what leads the drafter to V1")
     if most > tokens:
         reason = f"a row asks for {most}, numSpeculativeTokens is {tokens}"
         yield ABOVE_TOKENS.at(field, reason, "lower the row or raise numSpeculativeTokens")
@@ -66,6 +87,13 @@ def _check_schedule(candidate: Candidate) -> Iterator[Finding]:
         yield ZERO.at(field, reason, "use 1, or compare with the baseline at that load")
 
 
-RULES: tuple[Rule, ...] = (ABOVE_TOKENS, DATA_PARALLEL, ZERO)
+def _loses_graphs(candidate: Candidate) -> bool:
+    """Whether it is known to run on V1, with graphs that could be lost."""
+    setting = candidate.setting
+    on_v1 = V2_DEFAULT.holds(setting.version) and runner_of(candidate) is Runner.V1
+    return on_v1 and captures_whole_steps(setting)
+
+
+RULES: tuple[Rule, ...] = (ABOVE_TOKENS, DATA_PARALLEL, ZERO, GRAPHS)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_schedule,)

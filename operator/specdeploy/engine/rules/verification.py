@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine.graphs import captures_whole_steps, cudagraph_mode
 from specdeploy.engine.kinds import as_switch
 from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
@@ -22,9 +23,9 @@ WITH_FLAG = Rule(
     name="adaptive-verification-and-arguments",
     severity=Severity.ERROR,
     title="vLLM refuses adaptive verification with this argument",
-    why="It needs full graphs and batches whose borders the GPU decides; the engine refuses to start with "
-    "LoRA, "
-    "without graphs, with routed experts or sampling masks in the answers, and with sharded sampling.",
+    why="It needs graphs of whole steps and batches whose borders the GPU decides; the engine refuses to "
+    "start with LoRA, without such graphs (--enforce-eager, -O0, -O1, cudagraph_mode NONE or PIECEWISE), "
+    "with routed experts or sampling masks in the answers, and with sharded sampling.",
     source="VllmConfig of vLLM 0.32",
     refused=_example("engine: {args: [--enforce-eager]}"),
     passed=_example(),
@@ -80,7 +81,6 @@ DSPARK_ALONE = Rule(
 )
 _DSPARK_ALONE = between("0.28", "0.30")
 _FLAGS: dict[str, str] = {
-    "--enforce-eager": "it needs graphs, --enforce-eager turns them off",
     "--enable-lora": "it does not work with LoRA",
     "--enable-return-routed-experts": "it does not work with --enable-return-routed-experts",
     "--return-sampling-mask": "it does not work with --return-sampling-mask",
@@ -94,6 +94,11 @@ def _check_adaptive(candidate: Candidate) -> Iterator[Finding]:
     setting, field = candidate.setting, f"{candidate.path}.options.{KEY}"
     for reason in (reason for flag, reason in _FLAGS.items() if is_on(setting, flag)):
         yield WITH_FLAG.at(field, reason, "remove one of the two")
+    if not captures_whole_steps(setting):
+        reason = f"it needs graphs of whole steps, the arguments ask for {cudagraph_mode(setting)}"
+        yield WITH_FLAG.at(
+            field, reason, "use cudagraph_mode FULL_AND_PIECEWISE, vLLM's default, or remove it"
+        )
     if setting.parallel.pipeline > 1:
         yield WITH_PIPELINE.at(field, "vLLM refuses it with pipeline parallelism", "remove one of the two")
     if candidate.drafter.method != "dspark" and _DSPARK_ALONE.holds(setting.version):

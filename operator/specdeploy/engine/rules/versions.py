@@ -101,6 +101,33 @@ accelerator: {type: MI355X, count: 2}
 engine: {image: 'rocm/vllm:rocm7.1_gfx950-dcgpu_vllm_0.22.1'}""",
 )
 
+OLD_ROCM = Rule(
+    code="SD209",
+    name="image-with-an-old-rocm",
+    severity=Severity.ERROR,
+    title="The image's ROCm is older than the accelerator",
+    why="ROCm knows the architecture gfx950 (MI350X, MI355X) from 7.0 on; an older one lacks its kernels.",
+    source="AMD's release notes of ROCm 7.0",
+    refused="""\
+accelerator: {type: MI355X, count: 2}
+engine: {image: 'rocm/vllm:rocm6.4.3_vllm_0.18.1_20260101'}""",
+    passed="""\
+accelerator: {type: MI355X, count: 2}
+engine: {image: 'rocm/vllm:rocm7.0.0_vllm_0.18.1_20260101'}""",
+)
+BASE = Rule(
+    code="SD210",
+    name="image-without-vllm",
+    severity=Severity.WARNING,
+    title="The image is only what vLLM is built on",
+    why="Images with -base have ROCm and PyTorch and no vLLM, so no pod of them would start.",
+    source="vLLM's Dockerfile.rocm_base and its tags of vllm/vllm-openai-rocm",
+    refused="engine: {image: 'vllm/vllm-openai-rocm:v0.33.0-base'}",
+    passed="engine: {image: 'vllm/vllm-openai-rocm:v0.33.0'}",
+)
+# First ROCm with kernels for an architecture.
+_ROCM = {"gfx950": 7}
+
 
 def _check_known(setting: Setting) -> Iterator[Finding]:
     if setting.version is None:
@@ -153,6 +180,16 @@ def _check_image(setting: Setting) -> Iterator[Finding]:
         yield OTHER_ARCHITECTURE.at(_IMAGE, reason, "use the image for it, or vllm/vllm-openai-rocm")
 
 
+def _check_contents(setting: Setting) -> Iterator[Finding]:
+    image, gpu = parse_image(setting.image), setting.gpu
+    needed = _ROCM.get(gpu.architecture, 0) if gpu else 0
+    if gpu and image.rocm is not None and image.rocm < needed:
+        reason = f"the image has ROCm {image.rocm}, {gpu.name} needs {needed} or newer"
+        yield OLD_ROCM.at(_IMAGE, reason, "use an image with it, such as vllm/vllm-openai-rocm")
+    if image.is_base and image.project.startswith("vllm/"):
+        yield BASE.at(_IMAGE, "images with -base have no vLLM", "use the tag without -base")
+
+
 def _told_by(setting: Setting) -> str:
     return _VERSION if setting.spec.engine.vllm_version else _IMAGE
 
@@ -166,11 +203,14 @@ RULES: tuple[Rule, ...] = (
     OTHER_PLATFORM,
     OLD_REPOSITORY,
     OTHER_ARCHITECTURE,
+    OLD_ROCM,
+    BASE,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_known,
     _check_oldest,
     _check_declared,
     _check_image,
+    _check_contents,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()
