@@ -107,17 +107,18 @@ def stage(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
         journal = Journal(kubectl)
         stack.callback(journal.close)
         faded = _let_fade(kubectl, journal)
+        # First of all what takes longest: each restart costs it windows.
+        killed = stack.enter_context(killed_rollouts(place, tmp_path_factory.mktemp("killed")))
         kubectl.apply(SOMEBODYS_SERVICE)
         for body in OBJECTS:
             kubectl.apply(body)
-        killed = stack.enter_context(killed_rollouts(place, tmp_path_factory.mktemp("killed")))
+        for one in killed.values():
+            one.journal.wait(NAME, _serves, seconds=120, what="a ready fleet")
+            start_clients(one.kubectl, NAME)
         for name in WITH_CLIENTS:
             journal.wait(name, _serves, seconds=120, what="a ready fleet")
             start_clients(kubectl, name, timeout=CLIENT_SECONDS)
         start_clients(kubectl, "guarded", "--extra", '{"min_p": 0.1}', "--rate", "2", pod=PICKY_CLIENTS)
-        for one in killed.values():
-            one.journal.wait(NAME, _serves, seconds=120, what="a ready fleet")
-            start_clients(one.kubectl, NAME)
         yield Stage(kubectl, journal, killed, faded)
 
 
