@@ -99,7 +99,8 @@ def _example(text: str, about: str) -> str:
 
 
 def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+    """As the beginning of a line; vLLM is written so everywhere."""
+    return text if text.startswith("vLLM") else text[0].upper() + text[1:]
 
 
 def _not_known() -> str:

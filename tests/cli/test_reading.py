@@ -141,6 +141,18 @@ def test_what_is_wrong_is_found_at_its_place(case: str) -> None:
     assert told(text) == wanted
 
 
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("deepseek_mtp", "deepseek_mtp is not taken: it is an old name of mtp; use method mtp"),
+        ("medusa", "medusa is not taken: vLLM dropped it in 0.33; use a drafter of another method"),
+    ],
+)
+def test_a_method_of_vllm_that_is_not_taken_is_told_with_what_to_use(method: str, said: str) -> None:
+    [one] = read(SPEC + f"  drafters: [{{name: a, method: {method}, numSpeculativeTokens: 3}}]\n").objects
+    assert [str(each.finding) for each in one.found] == [f"spec.drafters[0].method: {said}"]
+
+
 def test_text_without_quotes_is_shown_as_it_is_written() -> None:
     [found] = read(SPEC + "  modelRevision: 1.10\n").objects
     assert [each.finding.fix for each in found.found] == ['write "1.10", in quotes']

@@ -155,6 +155,12 @@ ARGUMENTS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("--kv-sharing-fast-prefill",)),
     (1, ("--kv-cache-dtype", "fp8")),
     (1, ("--compilation-config", '{"cudagraph_mode": "PIECEWISE"}')),
+    (1, ("-O1",)),
+    (1, ("--max-cudagraph-capture-size", "64")),
+    (2, ("--enable-batch-sharded-sampling",)),
+    (1, ("--watermark-config", '{"key": 7}')),
+    (1, ("--watermark-config", '{"key": 7, "algorithm": "dual_key_gumbel"}')),
+    (1, ("--override-generation-config", '{"min_p": 0.05}')),
     (1, ("--enable-dbo",)),
     (1, ("--logits-processors", "some.module:Processor")),
     (1, ("--block-size", "16")),
@@ -196,7 +202,10 @@ PLAIN_ARGUMENTS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("--load-format", "nonsense")),
     (1, ("--load-format", "dummy")),
     (1, ("--enable-batch-sharded-sampling",)),
+    (2, ("--enable-batch-sharded-sampling", "--max-num-seqs", "1")),
+    (2, ("--enable-batch-sharded-sampling", "--max-logprobs", "-1")),
     (1, ("--watermark-config", "{}")),
+    (1, ("--watermark-config.key", "7")),
     (1, ("--scheduling-policy", "priority")),
     (1, ("--scheduling-policy", "nonsense")),
     (1, ("--hf-overrides", "{}")),
@@ -207,6 +216,8 @@ PLAIN_ARGUMENTS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("--cudagraph-capture-sizes", "1", "2", "4")),
     (1, ("--seed", "x")),
     (1, ("--kv-transfer-config", "{}")),
+    (1, ("--kv-transfer-config", '{"kv_connector": "OffloadingConnector"}')),
+    (1, ("--kv-transfer-config.kv_role", "kv_both")),
 )
 
 # Drafts that are for other methods than the one that is asked for.

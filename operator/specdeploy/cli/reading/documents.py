@@ -11,6 +11,7 @@ from specdeploy.api.findings import read_spec
 from specdeploy.api.names import API_VERSION, GROUP, KIND
 from specdeploy.api.rule import Finding, Rule
 from specdeploy.api.spec import Spec
+from specdeploy.engine.methods import NOT_TAKEN
 
 from .files import Source
 from .nodes import Node, trees
@@ -170,13 +171,26 @@ def _read_spec(read: Read, left_out: set[str | int]) -> None:
 
 
 def _finding(root: Node, refusal: Refusal) -> Finding:
-    rule, fix = _RULES[refusal.why], refusal.fix
+    rule, reason, fix = _RULES[refusal.why], refusal.reason, refusal.fix
     if refusal.path[0] == "metadata" and refusal.why is Refused.RULE:
         rule = OBJECT_NAME
     node = value_at(root, refusal.path)
     if refusal.why is Refused.UNQUOTED and node is not None:
         fix = f'write "{node.text[:64]}", in quotes'
-    return rule.at(dotted(refusal.path), refusal.reason, fix)
+    if refusal.why is Refused.VALUE and node is not None and _is_method(refusal.path):
+        reason, fix = _of_method(node.text, reason, fix)
+    return rule.at(dotted(refusal.path), reason, fix)
+
+
+def _is_method(path: Path) -> bool:
+    """Whether it is spec.drafters[2].method."""
+    return path[:2] == _DRAFTERS and path[3:] == ("method",)
+
+
+def _of_method(name: str, reason: str, fix: str) -> tuple[str, str]:
+    """Reason and fix for a method that vLLM has and SpecDeploy has not; for others those that are given."""
+    row = NOT_TAKEN.get(name)
+    return (reason, fix) if row is None else (f"{row.name} is not taken: {row.why}", row.instead)
 
 
 def _located(file: str, broken: Broken, number: int | None) -> Located:
