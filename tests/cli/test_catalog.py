@@ -31,6 +31,12 @@ def test_without_a_model_every_target_has_a_line_of_at_most_a_hundred_columns() 
     assert gemma.split() == ["google/gemma-4-26B-A4B-it", "3", "2.87x", "DFlash", "N=7", "MATH500,", "MI300X"]
 
 
+@pytest.mark.parametrize("columns", ["80", "60"])
+def test_a_narrow_terminal_cuts_no_head(columns: str) -> None:
+    result = CliRunner().invoke(COMMAND, [], env={"COLUMNS": columns, "NO_COLOR": "1"})
+    assert result.stdout.splitlines()[0].split() == ["TARGET", "DRAFTERS", "BEST", "WITH", "ON"]
+
+
 @pytest.mark.parametrize("name", ["Qwen/Qwen3-8B", "qwen3-8b", "dspark_qwen3_8b_block7"])
 def test_a_model_is_found_by_its_name_by_a_part_of_it_or_by_a_drafter_of_it(name: str) -> None:
     out = asked(name).stdout
@@ -105,7 +111,7 @@ def test_entries_of_ones_own_are_shown_beside_the_catalogues(tmp_path: Path) -> 
     [
         (b"- {family: f, source: s}\n", "entry 1: Object missing required field `model`"),
         (b"\xff\xfe", "it is no UTF-8 text"),
-        (None, "No such file or directory"),
+        (None, "own.yaml: no such file or directory"),
     ],
 )
 def test_a_file_of_ones_own_that_can_not_be_used_is_one_line(

@@ -76,6 +76,13 @@ def test_a_child_that_dies_is_told_with_its_code_and_the_end_of_its_log(interpre
     assert str(told.value).endswith("No module named vllm")
 
 
+def test_an_interpreter_without_vllm_is_told_in_a_few_words(interpreter: Interpreter) -> None:
+    there = interpreter(ending="""echo "ModuleNotFoundError: No module named 'vllm'" >&2; exit 1""")
+    with EngineWord(there) as engine, pytest.raises(EngineWordError) as told:
+        engine.accepts(["some/model"])
+    assert str(told.value) == f"{there} has no vLLM; name an interpreter that has it"
+
+
 def test_a_child_that_does_not_answer_in_time_is_told(interpreter: Interpreter) -> None:
     with EngineWord(interpreter(), answer_seconds=0.2) as engine, pytest.raises(EngineWordError) as told:
         engine.accepts(["some/model"])

@@ -96,6 +96,18 @@ def test_findings_are_in_the_order_of_files_and_lines(tmp_path: Path) -> None:
     assert {name for name, _ in places} == {"a.yaml", "b.yaml"}
 
 
+@pytest.mark.parametrize(
+    ("least", "shown"),
+    [("error", {"error"}), ("warning", {"error", "warning"}), ("advice", {"error", "warning", "advice"})],
+)
+def test_less_than_the_severity_that_is_asked_for_is_counted_and_not_shown(
+    least: str, shown: set[str], tmp_path: Path
+) -> None:
+    answer = lint(tmp_path, WARNED + DRAFTERS, "--severity", least, "-o", "json")
+    assert {each["severity"] for each in findings(answer)} == shown
+    assert "1 error, 1 warning, " in answer.stderr
+
+
 def test_stdin_is_a_file(tmp_path: Path) -> None:
     answer = RUN.invoke(app, ["lint", "-", "-o", "json"], input=WRONG)
     assert {each["file"] for each in findings(answer)} == {"stdin"}
@@ -229,7 +241,7 @@ def test_sarif_has_what_code_scanning_asks_for() -> None:
         assert rule["shortDescription"]["text"]
         assert rule["fullDescription"]["text"]
         assert rule["help"]["text"]
-        assert rule["helpUri"] == f"docs/rules/{rule['id']}.md"
+        assert rule["fullDescription"]["text"] in rule["help"]["markdown"]
         assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
     for result in run["results"]:
         assert identifiers[result["ruleIndex"]] == result["ruleId"]

@@ -171,3 +171,13 @@ def test_the_version_that_was_asked_for_decides_what_can_run(tmp_path: Path) -> 
     answer = render(tmp_path, GOOD + dspark, "--vllm-version", "0.18", "--command")
     assert answer.exit_code == 1
     assert "# gemma d\n" not in answer.stdout
+
+
+def test_a_script_is_shown_line_by_line_and_an_argument_on_one_line(tmp_path: Path) -> None:
+    lines = [line.strip() for line in render(tmp_path, GOOD).stdout.splitlines()]
+    assert "def answer_all():" in lines
+    assert """- '{"method": "ngram", "num_speculative_tokens": 3}'""" in lines
+
+
+def test_where_nothing_can_be_rendered_nothing_is_printed(tmp_path: Path) -> None:
+    assert render(tmp_path, HEAD + "spec: {}\n").stdout == ""

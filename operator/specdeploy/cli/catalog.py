@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _UNKNOWN, _USAGE = 1, 2
 _NEAR = 3
+# To draw on where it is no terminal; and on a narrow one, which breaks the lines itself.
+_COLUMNS, _LEAST_COLUMNS = 100, 80
 
 Model = Annotated[str | None, typer.Argument(help="A target or a draft checkpoint, or a part of its name.")]
 Own = Annotated[
@@ -33,7 +36,7 @@ def catalog(model: Model = None, catalog: Own = None, output: Form = "table") ->
 
     try:
         own = load_file(catalog) if catalog else ()
-    except (OSError, CatalogueError) as error:
+    except CatalogueError as error:
         _fail(f"--catalog: {error}", _USAGE)
     known = with_extra(targets(), own)
     found = named(known, model) if model else known
@@ -46,8 +49,7 @@ def load_file(path: Path) -> tuple[Target, ...]:
     """The entries of a user's own catalogue file, in the form of the package's.
 
     Raises:
-        CatalogueError: it is no such file; the text says which entry, which field, and why.
-        OSError: it can't be read.
+        CatalogueError: it can't be read or is no such file; the text says which entry, which field, and why.
     """
     from specdeploy.engine.catalogue.load import CatalogueError, read_entries  # noqa: PLC0415
 
@@ -55,6 +57,8 @@ def load_file(path: Path) -> tuple[Target, ...]:
         return read_entries(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
         raise CatalogueError(f"{path}: it is no UTF-8 text") from error
+    except OSError as error:
+        raise CatalogueError(f"{path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def named(known: tuple[Target, ...], model: str) -> tuple[Target, ...]:
@@ -80,7 +84,9 @@ def _print(found: tuple[Target, ...], output: str) -> None:
 
         from specdeploy.cli import catalog_show  # noqa: PLC0415
 
-        Console().print(catalog_show.listing(found) if len(found) > 1 else catalog_show.entry(found[0]))
+        shown = catalog_show.listing(found) if len(found) > 1 else catalog_show.entry(found[0])
+        columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
+        Console(width=max(columns, _LEAST_COLUMNS)).print(shown)
     elif output == "json":
         typer.echo(json.dumps([_plain(each) for each in found], indent=2, ensure_ascii=False))
     else:

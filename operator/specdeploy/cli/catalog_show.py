@@ -18,7 +18,7 @@ def listing(found: Iterable[Target]) -> RenderableType:
     """One line a target: how many drafters, and the best that was measured of them."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("TARGET", no_wrap=True)
-    table.add_column("DRAFTERS", justify="right")
+    table.add_column("DRAFTERS", justify="right", min_width=len("DRAFTERS"))
     for column in ("BEST", "WITH", "ON"):
         table.add_column(column, overflow="fold")
     for target in found:

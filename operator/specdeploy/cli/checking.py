@@ -55,6 +55,12 @@ class Report:
             words = f"{each.version} ({each.told_by})"
             self.versions[words] = self.versions.get(words, 0) + 1
 
+    def from_severity(self, least: Severity) -> list[Located]:
+        """Findings that are at least as bad as `least`."""
+        worst_first = list(Severity)
+        wanted = worst_first[: worst_first.index(least) + 1]
+        return [each for each in self.found if each.finding.severity in wanted]
+
     def count(self, severity: Severity) -> int:
         """How many findings are of this severity."""
         return sum(each.finding.severity is severity for each in self.found)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from specdeploy.api.rule import Finding, Rule
     from specdeploy.api.spec import Spec
     from specdeploy.cli.checking import Report
+    from specdeploy.cli.reading import Located
     from specdeploy.engine.catalogue.entries import Target
     from specdeploy.engine.versions import Version
 
@@ -29,7 +30,7 @@ _FAILED, _USAGE = 1, 2
 
 Files = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="Files, folders with YAML and JSON files, or - for stdin."),
+    typer.Argument(metavar="FILE", help="Files, folders with YAML and JSON files, or - for stdin."),
 ]
 VllmVersion = Annotated[
     str | None,
@@ -51,10 +52,13 @@ EnginePython = Annotated[
 Models = Annotated[
     Path | None, typer.Option(metavar="DIR", help="<org>/<name>/config.json of the models, for --engine.")
 ]
+Least = Annotated[
+    Literal["error", "warning", "advice"], typer.Option("--severity", help="Show this and what is worse.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
 
 
-def lint(
+def lint(  # noqa: PLR0913, PLR0917  (its options)
     files: Files,
     vllm_version: VllmVersion = None,
     catalog: Catalog = None,
@@ -62,11 +66,12 @@ def lint(
     engine: Engine = False,
     engine_python: EnginePython = "python3",
     models: Models = None,
+    severity: Least = "advice",
     strict: Strict = False,
 ) -> None:
     """Check SpecDeployments against every rule that needs no cluster: field, reason, fix.
 
-    Exit code 1 on an error, 0 with warnings.
+    Exit code 1 on an error, 0 with warnings, 2 where something can't be asked or is not there.
     """
     # Imported here, as in all of this file: other commands start fast without it.
     from specdeploy.api.rule import Severity  # noqa: PLC0415
@@ -75,7 +80,7 @@ def lint(
     version, extra = version_of(vllm_version), _catalogue(catalog)
     with _engine(engine_python, models, extra) if engine else nullcontext((None, ())) as (ask, further):
         report = _report(files, version, extra, ask)
-    _answer(report, output, rules_by_code(further))
+    _answer(report, report.from_severity(Severity(severity)), output, rules_by_code(further))
     if report.count(Severity.ERROR) or (strict and report.count(Severity.WARNING)):
         raise typer.Exit(_FAILED)
 
@@ -128,37 +133,37 @@ def _catalogue(file: Path | None) -> tuple[Target, ...]:
 
     try:
         return load_file(file)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         usage(f"--catalog: {error}")
 
 
-def _answer(report: Report, output: str, rules: dict[str, Rule]) -> None:
+def _answer(report: Report, shown: list[Located], output: str, rules: dict[str, Rule]) -> None:
     from specdeploy.cli.lint_forms import summary  # noqa: PLC0415
 
-    for text in _texts(report, output, rules):
+    for text in _texts(shown, output, rules):
         typer.echo(text)
     # What programs read is only the findings.
     typer.echo(summary(report), err=output != "table")
 
 
-def _texts(report: Report, output: str, rules: dict[str, Rule]) -> Iterator[str]:
+def _texts(shown: list[Located], output: str, rules: dict[str, Rule]) -> Iterator[str]:
     from specdeploy.cli import lint_forms  # noqa: PLC0415
 
     if output == "table":
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        yield from (lint_forms.line(each, colour=colour) for each in report.found)
+        yield from (lint_forms.line(each, colour=colour) for each in shown)
     elif output == "yaml":
         import yaml  # noqa: PLC0415
 
-        found = lint_forms.as_dicts(report, rules)
-        yield yaml.safe_dump(found, sort_keys=False, allow_unicode=True).rstrip("\n")
+        found = lint_forms.as_dicts(shown, rules)
+        yield yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=1_000_000).rstrip("\n")
     elif output == "sarif":
         from specdeploy import __version__  # noqa: PLC0415
         from specdeploy.cli import sarif  # noqa: PLC0415
 
-        yield json.dumps(sarif.log(report.found, rules.values(), __version__), indent=2)
+        yield json.dumps(sarif.log(shown, rules.values(), __version__), indent=2)
     else:
-        yield json.dumps(lint_forms.as_dicts(report, rules), indent=2)
+        yield json.dumps(lint_forms.as_dicts(shown, rules), indent=2)
 
 
 def usage(message: str) -> NoReturn:

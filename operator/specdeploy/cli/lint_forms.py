@@ -1,5 +1,6 @@
 """What `lint` answers: lines for people, data for programs. Pure; colour is for the caller to allow."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from specdeploy.api.rule import Rule, Severity
@@ -50,9 +51,9 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def as_dicts(report: Report, rules: dict[str, Rule]) -> list[dict[str, Any]]:
+def as_dicts(shown: Iterable[Located], rules: dict[str, Rule]) -> list[dict[str, Any]]:
     """One object a finding, in the order of the lines."""
-    return [_as_dict(each, rules) for each in report.found]
+    return [_as_dict(each, rules) for each in shown]
 
 
 def _as_dict(each: Located, rules: dict[str, Rule]) -> dict[str, Any]:

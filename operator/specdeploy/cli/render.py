@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from specdeploy.engine.versions import Version
 
 _FAILED = 1
+# What is long, such as a JSON argument, stays on its line, to be copied.
+_UNFOLDED = 1_000_000
 
 Form = Annotated[Literal["yaml", "json"], typer.Option("--output", "-o", help="Form of the answer.")]
 Drafter = Annotated[
@@ -130,14 +132,25 @@ def _print(listed: list[Child], output: str) -> None:
     if output == "json":
         items = [child.body for child in listed]
         typer.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
-        return
+    elif listed:
+        _print_yaml(listed)
+
+
+def _print_yaml(listed: list[Child]) -> None:
     import yaml  # noqa: PLC0415
 
     from specdeploy.cli.rendering import NOTE  # noqa: PLC0415
 
+    dumper: Any = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
+    dumper.add_representer(str, _written)
     typer.echo(f"# {NOTE}")
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     for child in listed:
-        text = yaml.dump(child.body, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110)
+        text = yaml.dump(child.body, Dumper=dumper, sort_keys=False, allow_unicode=True, width=_UNFOLDED)
         note = f"# {child.note}\n" if child.note else ""
         typer.echo(f"---\n{note}{text}", nl=False)
+
+
+def _written(dumper: Any, text: str) -> Any:
+    """A script stands line by line, as it was written."""
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)

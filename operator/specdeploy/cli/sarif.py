@@ -32,10 +32,15 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.why},
-        "helpUri": f"docs/rules/{rule.code}.md",
-        "help": {"text": f"{rule.why} Source: {rule.source}"},
+        "help": {"text": f"{rule.why} Source: {rule.source}", "markdown": _page(rule)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
+
+
+def _page(rule: Rule) -> str:
+    """What a reader of code scanning opens beside a finding."""
+    example = f"Found in\n\n```yaml\n{rule.refused.strip()}\n```\n" if rule.refused.strip() else ""
+    return f"{rule.why}\n\n{example}\nSource: {rule.source}\n"
 
 
 def _result(each: Located, place: int) -> dict[str, Any]:

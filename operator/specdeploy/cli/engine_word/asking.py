@@ -21,6 +21,7 @@ from typing import IO, Any
 # Importing vLLM takes 7 to 60 s, and the first look at a model's architecture up to 20 s.
 ANSWER_SECONDS = 180.0
 LOG_LINES = 15
+NO_VLLM = "ModuleNotFoundError: No module named 'vllm'"
 
 # A question needs no network: a model's configuration is in a folder or in the hub's cache, or it is missing.
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
@@ -149,4 +150,6 @@ class EngineWord:
     def _with_log(self, what: str) -> str:
         self._log.seek(0)
         tail = self._log.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+        if tail and tail[-1].endswith(NO_VLLM):
+            return f"{self._python} has no vLLM; name an interpreter that has it"
         return "\n".join([f"{self._python}: {what}; its log ends with", *tail])

@@ -35,6 +35,11 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ("document start", "text after the end of a document", "correct the indentation, or begin it with ---"),
     ("cannot start any token", "a character that no value can begin with", "quote the value"),
     (
+        "expected node content",
+        "a value is missing before this",
+        "write it, or close what is open",
+    ),
+    (
         "character escape code",
         "an escape that is no character",
         "write the character itself",
