@@ -39,7 +39,7 @@ def summary(report: Report) -> str:
     ]
     skipped = f", {_counted(report.others, 'other document')} skipped" if report.others else ""
     versions = ", ".join(
-        words if len(report.versions) == 1 else f"{words} x {times}"
+        words if times == 1 or len(report.versions) == 1 else f"{words} x {times}"
         for words, times in report.versions.items()
     )
     checked = f"; checked for vLLM {versions}" if versions else ""

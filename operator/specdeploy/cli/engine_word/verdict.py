@@ -69,8 +69,8 @@ def _on_version(declared: Setting, setting: Setting, engine: EngineWord) -> Iter
     if named is None or installed is None or named[:2] == installed[:2]:
         return
     field = "spec.engine.vllmVersion" if declared.spec.engine.vllm_version else "spec.engine.image"
-    reason = f"the image has vLLM {named}, the one that was asked is {engine.version()}"
-    yield OTHER_VERSION.at(field, reason, f"ask a vLLM {named}")
+    reason = f"it stands for vLLM {named}, the one that was asked is {engine.version()}"
+    yield OTHER_VERSION.at(field, reason, "name a Python with that release (--engine-python)")
 
 
 def _baseline(setting: Setting) -> Arm:
