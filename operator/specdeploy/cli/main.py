@@ -1,6 +1,7 @@
 """`specdeploy`, and `kubectl specdeploy`: errors are one line on stderr and a non-zero exit."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -189,4 +190,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        app()
+    except OSError as error:
+        # The answer can't be written: a full disk. What Python still holds of it is let go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(f"specdeploy: {error.strerror}")
