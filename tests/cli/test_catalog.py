@@ -48,6 +48,12 @@ def test_a_model_is_found_by_its_name_by_a_part_of_it_or_by_a_drafter_of_it(name
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
+def test_another_build_of_a_target_is_shown_as_what_it_is_a_build_of() -> None:
+    out = " ".join(asked("some-org/Qwen3-8B-quantized.w4a16").stdout.split())
+    assert out.startswith("some-org/Qwen3-8B-quantized.w4a16 8.2B parameters, int4, ")
+    assert "Known with Qwen/Qwen3-8B; acceptance on this build of it may differ." in out
+
+
 def test_drafters_stand_in_the_order_of_what_was_measured_on_amd_hardware() -> None:
     out = asked("google/gemma-4-31B-it").stdout
     titles = [line.split("  ")[0] for line in out.splitlines() if line[:1].isalpha() and "  " in line][1:]

@@ -62,13 +62,22 @@ def load_file(path: Path) -> tuple[Target, ...]:
 
 
 def named(known: tuple[Target, ...], model: str) -> tuple[Target, ...]:
-    """The target of that name; else those with it in their name; else those with such a drafter."""
+    """The target of that name; else those with it in their name; else those with such a drafter; else what is
+    known of it as another build of a target."""
     wanted = model.lower()
     return (
         tuple(each for each in known if each.model == model)
         or tuple(each for each in known if wanted in each.model.lower())
         or tuple(each for each in known if any(wanted in (d.model or "").lower() for d in each.drafters))
+        or _as_build(known, model)
     )
+
+
+def _as_build(known: tuple[Target, ...], model: str) -> tuple[Target, ...]:
+    from specdeploy.engine.catalogue.variants import as_build, original_of  # noqa: PLC0415
+
+    original = original_of(model, known)
+    return (as_build(original, model),) if original else ()
 
 
 def _near(known: tuple[Target, ...], model: str) -> str:
