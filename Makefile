@@ -54,6 +54,7 @@ bench: $(VENV)/.complete
 	$(BIN)/python -m benchmarks.week --scenario rough-week
 	$(BIN)/python -m benchmarks.replay
 	$(BIN)/python -m benchmarks.idle
+	$(BIN)/python -m benchmarks.cli
 
 bars: $(VENV)/.complete
 	SPECDEPLOY_RUNS=1000 $(BIN)/python -m pytest -q -m slow tests/judge $(ARGS)
@@ -71,7 +72,7 @@ format: $(VENV)/.complete
 generate: $(VENV)/.complete
 	$(BIN)/python -m specdeploy crd > crds/specdeployments.yaml
 	cp crds/specdeployments.yaml charts/specdeploy/files/specdeployments.yaml
-	for page in reference rules methods amd catalogue versions; do $(BIN)/python -m tools.$$page; done
+	for page in schema reference rules methods amd catalogue versions; do $(BIN)/python -m tools.$$page; done
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -72,13 +72,13 @@ def played(seed: int, baseline: Engine, trial: Engine, batch: float, windows: in
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", [22.0, 26.0, 28.0])
-def test_two_equal_engines_near_their_limit_are_left_alone(batch: float) -> None:
+@pytest.mark.parametrize(("batch", "most"), [(22.0, 0.01), (26.0, 0.01), (28.0, 0.08)])
+def test_two_equal_engines_near_their_limit_are_left_alone(batch: float, most: float) -> None:
     """One or the other queues for minutes by chance: by the queues alone 12 of 20 runs of 240 windows would
-    end at batch 22, and all at 26."""
+    end at batch 22, and all at 26. At 28 of 32 slots an engine is full for an hour at a time."""
     runs, engine = max(10, RUNS // 6), Engine(slots=32)
     found = [played(seed, engine, engine, batch, 240)[0] for seed in range(runs)]
-    assert sum(each is not None for each in found) <= max(1, 0.01 * runs)
+    assert sum(each is not None for each in found) <= max(1, most * runs)
 
 
 @pytest.mark.slow
