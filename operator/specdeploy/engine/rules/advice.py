@@ -121,7 +121,8 @@ def _check_pinned(setting: Setting) -> Iterator[Finding]:
     if with_heads and not setting.spec.model_revision and not _is_local(setting.spec.model):
         loose.insert(0, "spec.modelRevision")
     if loose:
-        others = f"; the same goes for {len(loose) - 1} more, {loose[1]} first" if len(loose) > 1 else ""
+        more = f" and {len(loose) - 2} more" if len(loose) > 2 else ""
+        others = f", nor at {loose[1]}{more}" if len(loose) > 1 else ""
         fix = "pin the revisions of target and drafters together"
         yield NOT_PINNED.at(loose[0], f"no revision is pinned{others}", fix)
 
