@@ -43,7 +43,7 @@ NORMAL: Fields = {
 # What the trial tells instead, the guard that ends it, and what its sentence must contain.
 HARM: list[tuple[Fields, Guard, tuple[str, ...]]] = [
     (
-        {"requests_waiting": 2.0, "generation_tokens": 22000.0},
+        {"requests_waiting": 2.0},
         Guard.LESS_CAPACITY,
         ("in 3 of the last 5 windows (2 a pod in the newest)",),
     ),

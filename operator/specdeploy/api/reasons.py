@@ -147,7 +147,7 @@ class VerdictReason(Word):
     BELOW_EFFECT = "BelowMinimumEffect", "the interval lies below 1 + minimumEffectPercent"
     LESS_CAPACITY = (
         "LessCapacity",
-        "requests waited on its pods, not on the baseline's, and it gave fewer tokens",
+        "requests waited on its pods, not on the baseline's, and it gave no more tokens for it",
     )
     MAX_MODEL_LEN = "MaxModelLen", "its engine takes shorter requests than the baseline's"
     KV_BLOCKS = "KvBlocks", "its KV cache has too little room beside the baseline's"

@@ -1,4 +1,4 @@
-"""Less capacity: requests wait on the trial's pods, which serve less than a baseline without a queue."""
+"""Less capacity: requests wait on the trial's pods, which serve no more than a baseline without a queue."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import NamedTuple
 WATCHED_WINDOWS = 5
 QUEUING_WINDOWS = 3
 QUEUE_PER_POD = 1.0
-FULL_ENGINES_DIFFER = 0.97
-"""Tokens of two full engines of a kind differ by less in a window."""
 
 
 class Queue(NamedTuple):
     """The last 5 windows as bits (newest lowest): set where the trial queued, the baseline did not, and the
-    trial gave fewer tokens than the baseline. `length` is the trial's queue in the newest window set.
+    trial gave no more tokens than the baseline. `length` is the trial's queue in the newest window set.
 
     Fewer slots make the batch small and each request fast, while the queue grows: speed alone would promote
     that. A pod with a queue gives all it can. If that is more than the baseline gives, it only had more to
@@ -25,7 +23,7 @@ class Queue(NamedTuple):
     length: float = 0.0
 
     def add(self, trial: float, baseline: float, *, fewer_tokens: bool) -> Queue:
-        """One window: the queues of both arms' typical pods, and whether the trial gave fewer tokens per
+        """One window: the queues of both arms' typical pods, and whether the trial gave no more tokens per
         pod-second than the baseline."""
         queuing = trial > QUEUE_PER_POD >= baseline and fewer_tokens
         bits = (self.bits << 1 | queuing) & (1 << WATCHED_WINDOWS) - 1

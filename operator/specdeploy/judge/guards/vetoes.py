@@ -81,7 +81,7 @@ def _check_capacity(guards: Guards, limits: Limits) -> str | None:
     return (
         f"requests waited on its pods in {guards.queue.windows} of the last {WATCHED_WINDOWS} windows "
         f"({guards.queue.length:.3g} a pod in the newest) and not on the baseline's, "
-        "which gave more tokens: the drafter leaves less room for requests"
+        "which gave as many tokens: the drafter leaves less room for requests"
     )
 
 

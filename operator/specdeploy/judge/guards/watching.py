@@ -10,7 +10,7 @@ from typing import NamedTuple
 from specdeploy.judge.guards.counts import Counts
 from specdeploy.judge.guards.limits import Limits
 from specdeploy.judge.guards.paired import Means, Paired, log_ratio
-from specdeploy.judge.guards.queue import FULL_ENGINES_DIFFER, Queue
+from specdeploy.judge.guards.queue import Queue
 from specdeploy.judge.guards.reading import Pods, Told, read, settled
 from specdeploy.judge.guards.standing import Standing
 
@@ -110,12 +110,9 @@ def _watch_queue(guards: Guards, trial: Told, baseline: Told, limits: Limits) ->
 
 
 def _fewer_tokens(trial: Told, baseline: Told) -> bool | None:
-    """Did the trial give fewer tokens per pod-second than the baseline, by more than chance makes of two
-    engines that are full?"""
+    """Did the trial give no more tokens per pod-second than the baseline?"""
     means = _means(trial.generation_tokens, trial.seconds, baseline.generation_tokens, baseline.seconds)
-    if means is None:
-        return None
-    return means.trial * means.baseline_of <= FULL_ENGINES_DIFFER * means.baseline * means.trial_of
+    return None if means is None else means.trial * means.baseline_of <= means.baseline * means.trial_of
 
 
 def _count(guards: Guards, trial: Told, baseline: Told, limits: Limits) -> Counted:
