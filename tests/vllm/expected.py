@@ -5,15 +5,16 @@ _DRAFT = "it depends on the architecture of the checkpoint, which `lint` does no
 _LISTED = "SD802 warns: the catalogue lists the checkpoint with another method"
 _LAYERS = "it depends on whether the target has such layers, and the catalogue does not list this target"
 
+# What the rules say where they can't tell: another method is catalogued, no target, no layers.
+DOUBTS = frozenset({"SD802", "SD812", "SD813"})
+
 # Configurations of `cases` that vLLM refuses and that have no error by the rules.
 REFUSED_THOUGH_GOOD: dict[str, str] = {
     "draft_model: max_model_len=10000000": _SIZES,
     "eagle: max_model_len=10000000": _SIZES,
     "eagle3: max_model_len=10000000": _SIZES,
     "dflash: max_model_len=10000000": _SIZES,
-    "dspark: max_model_len=10000000": _SIZES,
     "mtp: max_model_len=10000000": _SIZES,
-    "dspark: dspark_draft_topk=10000000": _SIZES,
     "baseline: 1 GPU --max-model-len 999999999": _SIZES,
     "baseline: 1 GPU --enable-expert-parallel": _SIZES,
     "baseline: 3 GPUs": _SIZES,

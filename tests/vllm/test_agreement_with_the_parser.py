@@ -25,7 +25,7 @@ from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.setting import setting_of
 from specdeploy.engine.versions import parse_version
 from tests.vllm.cases import STOCK, VERSION, Case, cases
-from tests.vllm.expected import ACCEPTED_ERRORS, REFUSED_ENTRIES, REFUSED_THOUGH_GOOD
+from tests.vllm.expected import ACCEPTED_ERRORS, DOUBTS, REFUSED_ENTRIES, REFUSED_THOUGH_GOOD
 
 pytestmark = pytest.mark.vllm
 
@@ -35,11 +35,15 @@ SCHEMA = Finding("spec", "the schema refuses it", "", "SD001")
 
 @dataclass(frozen=True)
 class Answered:
-    """One configuration, what vLLM has against it (empty: nothing), and the errors that the rules find."""
+    """One configuration, what vLLM has against it (empty: nothing), and what the rules find."""
 
     name: str
     refusal: str
-    errors: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return errors(self.findings)
 
     @property
     def contradicted(self) -> tuple[Finding, ...]:
@@ -56,17 +60,17 @@ def _ask(engine: EngineWord, case: Case) -> Answered:
     answer = engine.accepts(serve_arguments(case.spec(), case.unchecked_drafter()))
     assert not answer.unasked, case.name
     method = str(case.drafter["method"]) if case.drafter else ""
-    return Answered(case.name, refusal(answer, method), _errors(case))
+    return Answered(case.name, refusal(answer, method), _findings(case))
 
 
-def _errors(case: Case) -> tuple[Finding, ...]:
+def _findings(case: Case) -> tuple[Finding, ...]:
     drafters = [case.drafter] if case.drafter else []
     try:
         spec = Spec.model_validate({**case.spec().model_dump(by_alias=True), "drafters": drafters})
     except ValidationError:
         return (SCHEMA,)
     setting = setting_of(spec)
-    return errors((*on_spec(setting), *on_drafters(setting).get("d", ())))
+    return (*on_spec(setting), *on_drafters(setting).get("d", ()))
 
 
 def test_the_engine_that_is_asked_is_the_one_that_the_rules_are_asked_for(engine_word: EngineWord) -> None:
@@ -82,6 +86,15 @@ def test_hundreds_are_asked_and_both_answers_are_common(answers: tuple[Answered,
 def test_nothing_that_the_engine_refuses_is_called_good(answers: tuple[Answered, ...]) -> None:
     missed = {each.name: each.refusal for each in answers if each.refusal and not each.errors}
     assert _unlike(missed, REFUSED_THOUGH_GOOD) == {}
+
+
+def test_where_an_error_is_missed_the_rules_say_what_they_do_not_know(answers: tuple[Answered, ...]) -> None:
+    silent = [
+        each.name
+        for each in answers
+        if each.refusal and not each.errors and not {f.code for f in each.findings} & DOUBTS
+    ]
+    assert silent == []
 
 
 def test_nothing_that_the_engine_accepts_is_called_an_error(answers: tuple[Answered, ...]) -> None:

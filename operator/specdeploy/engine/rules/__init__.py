@@ -32,6 +32,7 @@ from . import (
     schedule,
     serving,
     spec,
+    unknown,
     variables,
     verification,
     versions,
@@ -63,6 +64,7 @@ _MODULES = (
     hybrid,
     catalogue,
     advice,
+    unknown,
 )
 
 RULES: tuple[Rule, ...] = tuple(rule for module in _MODULES for rule in module.RULES)

@@ -10,6 +10,8 @@ from specdeploy.engine.serving import size_of
 from specdeploy.engine.setting import Candidate, Setting
 
 _E = "name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4"
+_DSPARK = "name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7"
+_QWEN = "model: Qwen/Qwen3-8B\naccelerator: {count: 1}"
 _N = "name: d, method: ngram, numSpeculativeTokens: 4"
 _LONG = "prompt_lookup_min: 8, prompt_lookup_max: 8"
 
@@ -35,11 +37,9 @@ TOPK_PARALLEL = Rule(
     title="A drafter on several GPUs has dspark_draft_topk, which is for one",
     why="vLLM documents that it requires a draft tensor parallel size of 1; absent, the target's is taken.",
     source="SpeculativeConfig of vLLM 0.32: dspark_draft_topk",
-    refused=_example(
-        "name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7", "dspark_draft_topk: 64"
-    ),
+    refused=_example(_DSPARK, "dspark_draft_topk: 64"),
     passed=_example(
-        "name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7",
+        _DSPARK,
         "dspark_draft_topk: 64, draft_tensor_parallel_size: 1",
     ),
 )
@@ -72,10 +72,38 @@ DRAFT_LENGTH = Rule(
 
 def _check_length(candidate: Candidate) -> Iterator[Finding]:
     draft = as_whole(candidate.options.get("max_model_len"))
-    target = size_of(candidate.setting, "--max-model-len")
-    if candidate.drafter.method in MODELS and draft is not None and target is not None and draft > target:
-        reason = f"it is {draft}, above the target's --max-model-len {target}"
+    longest, whose = _longest(candidate.setting)
+    if candidate.drafter.method in MODELS and draft is not None and longest is not None and draft > longest:
+        reason = f"it is {draft}, above the target's {whose} {longest}"
         yield DRAFT_LENGTH.at(f"{candidate.path}.options.max_model_len", reason, "lower it or remove it")
+
+
+def _longest(setting: Setting) -> tuple[int | None, str]:
+    """The target's max_model_len where it is told, and what tells it. A build that is known by its name alone
+    may have another."""
+    if setting.flag("--max-model-len") is not None or setting.target is None or setting.taken_for:
+        return size_of(setting, "--max-model-len"), "--max-model-len"
+    return setting.target.context, "context of"
+
+
+TOPK_RANGE = Rule(
+    code="SD450",
+    name="draft-topk-above-the-vocabulary",
+    severity=Severity.ERROR,
+    title="A drafter's dspark_draft_topk is above the vocabulary",
+    why="The engine refuses to start. A draft's vocabulary is the target's or a part of it.",
+    source="SpeculativeConfig of vLLM 0.32: dspark_draft_topk",
+    refused=_example(_DSPARK, "dspark_draft_topk: 200000", _QWEN),
+    passed=_example(_DSPARK, "dspark_draft_topk: 64", _QWEN),
+)
+
+
+def _check_topk(candidate: Candidate) -> Iterator[Finding]:
+    target, kept = candidate.setting.target, as_whole(candidate.options.get("dspark_draft_topk"))
+    vocabulary = target.vocabulary if target else None
+    if candidate.drafter.method == "dspark" and kept and vocabulary and kept > vocabulary:
+        reason = f"it is {kept}, the target's vocabulary has {vocabulary} tokens"
+        yield TOPK_RANGE.at(f"{candidate.path}.options.dspark_draft_topk", reason, "lower it or remove it")
 
 
 LOOKUP_ORDER = Rule(
@@ -224,6 +252,7 @@ RULES: tuple[Rule, ...] = (
     DRAFT_PARALLEL,
     TOPK_PARALLEL,
     DRAFT_LENGTH,
+    TOPK_RANGE,
     LOOKUP_ORDER,
     LOOKUP_TOOLS,
     LOOKUP_SHORT,
@@ -236,6 +265,7 @@ SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_parallel,
     _check_length,
+    _check_topk,
     _check_lookup,
     _check_ahead,
     _check_head,
