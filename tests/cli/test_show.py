@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from specdeploy.cli.show import axis_labels, explanation, figure, interval_bar, listing
+from specdeploy.cli.show import axis_labels, console_for, explanation, figure, interval_bar, listing
 from specdeploy.judge.guard import pack_guard
 from tests.judge.guarded import after, promoted, watched
 
@@ -53,8 +53,8 @@ def stored(status: dict[str, Any] | None = None) -> dict[str, Any]:
     }
 
 
-def drawn(renderable: Any) -> str:
-    console = Console(width=160, file=io.StringIO(), color_system=None)
+def drawn(renderable: Any, columns: int = 160) -> str:
+    console = Console(width=columns, file=io.StringIO(), color_system=None)
     console.print(renderable)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return str(text)
@@ -68,11 +68,11 @@ def test_the_list_has_the_columns_of_kubectl_get() -> None:
 
 def test_an_object_without_status_is_listed_and_explained_all_the_same() -> None:
     assert "gemma" in drawn(listing([stored({})]))
-    assert "nothing is known yet" in drawn(explanation(stored({})))
+    assert "nothing is known yet" in drawn(explanation(stored({}), 160))
 
 
 def test_an_explanation_has_the_sentence_every_verdict_and_its_interval() -> None:
-    text = drawn(explanation(stored()))
+    text = drawn(explanation(stored(), 160))
     assert "dflash serves at 1.81x of the baseline." in text
     assert "1.81x [1.71, 1.92]" in text
     assert "dflash: 1.810x, promoted" in text
@@ -90,14 +90,14 @@ def test_an_explanation_says_how_what_serves_stands_with_its_guard() -> None:
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     conditions = [*STATUS["conditions"], protected]  # type: ignore[misc]
-    text = drawn(explanation(stored({**STATUS, "serving": serving, "conditions": conditions})))
+    text = drawn(explanation(stored({**STATUS, "serving": serving, "conditions": conditions}), 160))
     assert "dflash is at 1.3" in text
     assert "the baseline over the last hour compared; evidence that it is slower: 0." in text
     assert "Protected True: compared beside" in text
 
 
 def test_a_malformed_status_is_shown_as_far_as_it_can_be_read() -> None:
-    text = drawn(explanation(stored({"message": "still here", "verdicts": 7})))
+    text = drawn(explanation(stored({"message": "still here", "verdicts": 7}), 160))
     assert "still here" in text
 
 
@@ -115,15 +115,50 @@ def test_a_figure_says_no_more_than_is_known(
     assert figure(ratio, lower, upper) == shown
 
 
+@pytest.mark.parametrize("width", [16, 31, 48])
 @pytest.mark.parametrize("ratio", [0.01, 0.25, 0.5, 1.0, 2.0, 4.0, 100.0])
-def test_a_bar_keeps_its_width_and_shows_estimate_and_baseline(ratio: float) -> None:
-    bar = interval_bar(ratio, ratio * 0.9, ratio * 1.1)
-    assert len(bar) == len(axis_labels())
+def test_a_bar_keeps_its_width_and_shows_estimate_and_baseline(ratio: float, width: int) -> None:
+    bar = interval_bar(width, ratio, ratio * 0.9, ratio * 1.1)
+    assert len(bar) == len(axis_labels(width)) == width
     assert bar.count("●") == 1
     assert ("│" in bar) == (ratio != 1.0)
 
 
+@pytest.mark.parametrize(
+    ("width", "marks"), [(16, ["0.25x", "1x", "4x"]), (30, ["0.25x", "0.5x", "1x", "2x", "4x"])]
+)
+def test_the_marks_of_an_axis_stand_apart(width: int, marks: list[str]) -> None:
+    assert axis_labels(width).split() == marks
+
+
 def test_slower_stands_left_of_the_baseline_and_faster_right_of_it() -> None:
-    slow, fast = interval_bar(0.5, None, None), interval_bar(2.0, None, None)
+    slow, fast = interval_bar(48, 0.5, None, None), interval_bar(48, 2.0, None, None)
     assert slow.index("●") < slow.index("│")
     assert fast.index("●") > fast.index("│")
+
+
+LONG = "qwen3-coder-dflash-block-16-n-15"
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "pictured"),
+    [("dflash", 60, True), ("dflash", 55, False), (LONG, 79, False), (LONG, 80, True), (LONG, 240, True)],
+)
+def test_no_name_and_no_figure_is_cut_off_and_the_picture_takes_what_is_left(
+    name: str, columns: int, pictured: bool
+) -> None:
+    text = drawn(
+        explanation(stored({**STATUS, "verdicts": [{**VERDICT, "drafter": name}]}), columns), columns
+    )
+    row = next(line for line in text.splitlines() if line.startswith(f"{name} ") and "1.81x [" in line)
+    assert row.split()[:2] == [name, "Promoted"]
+    assert row.endswith("1.81x [1.71, 1.92]")
+    assert ("●" in row) == pictured
+
+
+def test_a_list_wider_than_the_terminal_goes_over_its_edge() -> None:
+    raw = stored({**STATUS, "serving": {**STATUS["serving"], "name": LONG}})  # type: ignore[dict-item]
+    shown = listing([raw])
+    console = console_for(shown, 40)
+    assert console.width > 40
+    assert LONG in drawn(shown, console.width)

@@ -4,6 +4,7 @@ import atexit
 import gc
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Serve vLLM with the drafter that has proven itself on your own live traffic.",
 )
+
+# To draw on where it is no terminal.
+_COLUMNS = 100
 
 Name = Annotated[str, typer.Argument(help="Name of the SpecDeployment.")]
 Drafter = Annotated[str | None, typer.Argument(help="Only this drafter.")]
@@ -75,7 +79,7 @@ def status(
 
         space = "" if everywhere and not name else namespace or ask.current_namespace()
         found = [ask.read_one(space, name)] if name else ask.read_all(space)
-        _print(found, output, lambda: _show().listing(found))
+        _print(found, output, lambda _: _show().listing(found))
 
 
 @app.command()
@@ -83,7 +87,7 @@ def explain(name: Name, namespace: Namespace = "", output: Form = "table") -> No
     """Why it is as it is: the trial with its interval, every verdict, the numbers."""
     with reported():
         found = _one(name, namespace)
-        _print(found, output, lambda: _show().explanation(found))
+        _print(found, output, lambda columns: _show().explanation(found, columns))
 
 
 @app.command()
@@ -156,16 +160,17 @@ def _show() -> Any:
     return show
 
 
-def _print(found: Any, output: str, table: Callable[[], Any]) -> None:
+def _print(found: Any, output: str, table: Callable[[int], Any]) -> None:
     import yaml  # noqa: PLC0415
-    from rich.console import Console  # noqa: PLC0415
 
     if output == "json":
         typer.echo(json.dumps(found, indent=2))
     elif output == "yaml":
         typer.echo(yaml.safe_dump(found, sort_keys=False), nl=False)
     else:
-        Console().print(table())
+        columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
+        shown = table(columns)
+        _show().console_for(shown, columns).print(shown)
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """What the reading commands show: one object's status as text for a terminal. Pure; `rich` draws it."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,9 +13,11 @@ from specdeploy.api.reasons import Condition, Outcome
 from specdeploy.api.status import Status, TrialStatus, Verdict
 from specdeploy.rollout.watch import standing
 
-# The axis of an interval: a quarter to four times the baseline, logarithmic.
+# The axis of an interval: a quarter to four times the baseline, logarithmic; as wide as there is room for,
+# and no picture below the least that tells anything.
 _LOW, _HIGH = 0.25, 4.0
-_WIDTH = 48
+_LEAST_AXIS, _ALL_MARKS, _AXIS = 16, 30, 48
+_ENDLESS = 10_000
 _COLOURS = {
     Outcome.PROMOTED: "green",
     Outcome.RUNNER_UP: "cyan",
@@ -47,8 +49,9 @@ def listing(objects: Iterable[dict[str, Any]]) -> Table:
     return table
 
 
-def explanation(raw: dict[str, Any]) -> RenderableType:
-    """Why one object is as it is: the sentence, what is measured now, every verdict with its interval."""
+def explanation(raw: dict[str, Any], columns: int) -> RenderableType:
+    """Why one object is as it is: the sentence, what is measured now, every verdict with its interval; drawn
+    for a terminal of so many columns."""
     status, _ = read_status(raw.get("status"))
     meta, spec = raw["metadata"], raw.get("spec") or {}
     title = Text.assemble(
@@ -57,7 +60,7 @@ def explanation(raw: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [title, Text(status.message or "nothing is known yet"), *_guard(status)]
     rows = [*_trial_rows(status.trial), *(_verdict_row(v) for v in status.verdicts or [])]
     if rows:
-        parts += [Text(), _intervals(rows)]
+        parts += [Text(), _intervals(rows, columns)]
     sentences = [v for v in status.verdicts or [] if v.message]
     if sentences:
         parts += [Text(), *(_sentence(v) for v in sentences)]
@@ -101,16 +104,27 @@ def _sentence(verdict: Verdict) -> Text:
     return Text.assemble((f"{verdict.time} {verdict.outcome.value}: ", colour), verdict.message or "")
 
 
-def _intervals(rows: list[Row]) -> Table:
-    table = Table(box=None, header_style="bold", padding=(0, 1))
-    table.add_column("DRAFTER", no_wrap=True)
-    table.add_column("VERDICT", no_wrap=True)
-    table.add_column(axis_labels(), no_wrap=True)
-    table.add_column("SPEED", no_wrap=True)
-    for drafter, verdict, ratio, lower, upper, colour in rows:
-        bar = interval_bar(_number(ratio), _number(lower), _number(upper))
-        table.add_row(drafter, Text(verdict, colour), Text(bar, colour), figure(ratio, lower, upper))
+def _intervals(rows: list[Row], columns: int) -> Table:
+    texts = [(drafter, verdict, figure(*bounds)) for drafter, verdict, *bounds, _ in rows]
+    titles = ("DRAFTER", "VERDICT", "SPEED")
+    axis = _axis([titles, *texts], columns)
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for title in (*titles[:2], *([axis_labels(axis)] if axis else []), *titles[2:]):
+        table.add_column(title, no_wrap=True)
+    for (drafter, verdict, speed), (*_, ratio, lower, upper, colour) in zip(texts, rows, strict=True):
+        cells: list[RenderableType] = [drafter, Text(verdict, colour), speed]
+        if axis:
+            bar = interval_bar(axis, _number(ratio), _number(lower), _number(upper))
+            cells.insert(2, Text(bar, colour))
+        table.add_row(*cells)
     return table
+
+
+def _axis(texts: Sequence[tuple[str, ...]], columns: int) -> int:
+    """Columns that names and figures leave for the picture; 0: too few."""
+    gap = 2
+    room = columns - sum(max(map(len, each)) + gap for each in zip(*texts, strict=True))
+    return 0 if room < _LEAST_AXIS else min(_AXIS, room)
 
 
 def _number(text: str | None) -> float | None:
@@ -125,29 +139,38 @@ def figure(ratio: str | None, lower: str | None, upper: str | None) -> str:
     return f"{float(ratio):.2f}x{interval}"
 
 
-def axis_labels() -> str:
-    """The scale above the bars."""
-    cells = [" "] * _WIDTH
-    for value in (0.25, 0.5, 1.0, 2.0, 4.0):
+def axis_labels(width: int) -> str:
+    """The scale above bars of so many columns, with as many marks as leave room between them."""
+    cells = [" "] * width
+    for value in (0.25, 1.0, 4.0) if width < _ALL_MARKS else (0.25, 0.5, 1.0, 2.0, 4.0):
         label = f"{value:g}x"
-        at = min(_column(value), _WIDTH - len(label))
+        at = min(_column(width, value), width - len(label))
         cells[at : at + len(label)] = label
     return "".join(cells)
 
 
-def interval_bar(ratio: float | None, lower: float | None, upper: float | None) -> str:
+def interval_bar(width: int, ratio: float | None, lower: float | None, upper: float | None) -> str:
     """An interval on a logarithmic axis; `│` is the baseline, `●` the estimate."""
-    cells = ["·"] * _WIDTH
+    cells = ["·"] * width
     if lower is not None and upper is not None:
-        for at in range(_column(lower), _column(upper) + 1):
+        for at in range(_column(width, lower), _column(width, upper) + 1):
             cells[at] = "━"
-    cells[_column(1.0)] = "│"
+    cells[_column(width, 1.0)] = "│"
     if ratio is not None:
-        cells[_column(ratio)] = "●"
+        cells[_column(width, ratio)] = "●"
     return "".join(cells)
 
 
-def _column(ratio: float) -> int:
+def _column(width: int, ratio: float) -> int:
     clipped = min(_HIGH, max(_LOW, ratio))
     share = math.log(clipped / _LOW) / math.log(_HIGH / _LOW)
-    return round(share * (_WIDTH - 1))
+    return round(share * (width - 1))
+
+
+def console_for(shown: RenderableType, columns: int) -> Console:
+    """A console that cuts no name off: a table that is wider than the terminal goes over its edge, as with
+    kubectl."""
+    if not isinstance(shown, Table):
+        return Console(width=columns)
+    endless = Console(width=_ENDLESS)
+    return Console(width=max(columns, endless.measure(shown).maximum))
