@@ -142,7 +142,7 @@ LONG = "qwen3-coder-dflash-block-16-n-15"
 
 @pytest.mark.parametrize(
     ("name", "columns", "pictured"),
-    [("dflash", 60, True), ("dflash", 55, False), (LONG, 79, False), (LONG, 80, True), (LONG, 240, True)],
+    [("dflash", 60, True), ("dflash", 50, False), (LONG, 79, False), (LONG, 80, True), (LONG, 240, True)],
 )
 def test_no_name_and_no_figure_is_cut_off_and_the_picture_takes_what_is_left(
     name: str, columns: int, pictured: bool
