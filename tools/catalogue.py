@@ -49,7 +49,9 @@ of a target that is known here goes before what is known, and its drafters come 
 | `weightsGib` | size of the checkpoint, where it is published |
 | `layers`, `kvHeads`, `headDim` | of the layers that keep a cache of the whole context |
 | `stateLayers`, `stateMib` | layers that keep a state, and the state of one request in all of them |
+| `heads`, `experts` | of attention; that a router chooses from, 0 of a dense model |
 | `vocabulary`, `context` | tokens |
+| `config` | where a copy of its config.json was read, of which heads, experts and context are then |
 | `since` | first vLLM release that runs it |
 | `gated`, `licence` | on the hub |
 | `source` | who says so |

@@ -93,7 +93,10 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     published. `layers`, `kv_heads`, `head_dim`: of the
     layers that keep a cache of the whole context, for the size of a token in it; of mla, one head of the
     latent and the rotary part together. `state_layers`: those that keep a state; `state_mib`: the state of
-    one request in all of them. `vocabulary`: tokens. None: unknown.
+    one request in all of them. `heads`: of attention, those that share a key and value counted apart.
+    `experts`: those that a router chooses from; 0: dense. `vocabulary`: tokens. `context`: the longest
+    request. `config`: where a copy of its config.json was read, of which `heads`, `experts` and `context`
+    are then. None: unknown.
     """
 
     model: Text
@@ -109,8 +112,11 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     head_dim: Count | None = None
     state_layers: Count | None = None
     state_mib: Positive | None = None
+    heads: Count | None = None
+    experts: Annotated[int, Meta(ge=0)] | None = None
     vocabulary: Count | None = None
     context: Count | None = None
+    config: Text | None = None
     since: str | None = None
     gated: bool | None = None
     licence: str | None = None

@@ -14,6 +14,7 @@ from specdeploy.engine.memory import (
     drafter_memory,
     resized,
 )
+from specdeploy.engine.serving import size_of
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.sizes import weights_gib
 
@@ -22,7 +23,6 @@ _NOTABLE_SHARE = 0.1
 _NOTABLE_LOGITS_GIB = 2.0
 # Share of the longest request that has to fit by the estimate, which is no better than this.
 _CERTAIN_SHARE = 0.9
-_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 
 WEIGHTS_TOO_LARGE = Rule(
     "SD701",
@@ -121,12 +121,9 @@ def _what_is_left(setting: Setting, memory: Memory) -> str:
 
 def _longest(setting: Setting) -> int | None:
     """max_model_len in force; None: unknown, or left to what fits."""
-    flag = setting.flag("--max-model-len")
-    if flag is None:
+    if setting.flag("--max-model-len") is None:
         return setting.target.context if setting.target else None
-    text = flag.value or ""
-    number, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
-    return int(number) * unit if number.isdecimal() else None
+    return size_of(setting, "--max-model-len")
 
 
 DRAFTER_TAKES_CACHE = Rule(
