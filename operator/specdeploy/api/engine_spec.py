@@ -18,7 +18,7 @@ from specdeploy.api.base import (
 )
 
 AcceleratorType = Literal[
-    "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X", "MI325X", "MI350X", "MI355X"
+    "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X", "MI325X", "MI350P", "MI350X", "MI355X"
 ]
 Quantity = Annotated[str, Field(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(k|[MGTPE]|[KMGTPE]i)?$")]
 

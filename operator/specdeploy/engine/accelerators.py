@@ -85,10 +85,12 @@ class Gpu:
 _EIGHT_DIES = {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}
 # The memory is never divided further than the compute units are: an undivided GPU has its memory undivided.
 _MI300 = frozenset((*((compute, "nps1") for compute in _EIGHT_DIES), ("cpx", "nps4")))
-_MI350 = _MI300 | {("dpx", "nps2"), ("cpx", "nps2")}
+# QPX with NPS2: from ROCm 7.13 on.
+_MI350 = _MI300 | {("dpx", "nps2"), ("qpx", "nps2"), ("cpx", "nps2")}
 
-# Ids: the node feature rule of AMD's GPU operator (helm-charts-k8s/templates/gpu-nfd-default-rule.yaml).
-# Partitions: AMD's documentation of the config manager and of the DRA driver.
+# Ids: the node feature rule of AMD's GPU operator (helm-charts-k8s/templates/gpu-nfd-default-rule.yaml); of
+# MI350P ROCm/rocm-systems (rocprofiler-compute, mi_gpu_spec.yaml), its memory by ServeTheHome.
+# Partitions: AMD's documentation of the config manager and of the DRA driver; the release notes of ROCm 7.13.
 GPUS: dict[str, Gpu] = {
     gpu.name: gpu
     for gpu in (
@@ -99,6 +101,7 @@ GPUS: dict[str, Gpu] = {
         Gpu("MI300X", "gfx942", 192, ("74a1", "74a9"), ("74b5", "74bd"), _EIGHT_DIES, _MI300),
         Gpu("MI308X", "gfx942", 192, ("74a2", "74a8"), ("74b6", "74bc"), None),
         Gpu("MI325X", "gfx942", 256, ("74a5",), ("74b9",), _EIGHT_DIES, _MI300),
+        Gpu("MI350P", "gfx950", 144, ("75a8",), ("75b8",), None),
         Gpu("MI350X", "gfx950", 288, ("75a0",), ("75b0",), _EIGHT_DIES, _MI350),
         Gpu("MI355X", "gfx950", 288, ("75a3",), ("75b3",), _EIGHT_DIES, _MI350),
     )
