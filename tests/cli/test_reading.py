@@ -153,6 +153,21 @@ def test_a_method_of_vllm_that_is_not_taken_is_told_with_what_to_use(method: str
     assert [str(each.finding) for each in one.found] == [f"spec.drafters[0].method: {said}"]
 
 
+@pytest.mark.parametrize(
+    ("engine", "fix"),
+    [
+        ("{podTemplate: {supplementalGroups: [44]}}", "put it in podTemplate.securityContext"),
+        ("{podTemplate: {runAsUser: 1000}}", "put it in podTemplate.securityContext"),
+        ("{podTemplate: {hostNetwork: true}}", "remove it"),
+        ("{podTemplate: {toleration: []}}", "did you mean tolerations?"),
+        ("{supplementalGroups: [44]}", "remove it"),
+    ],
+)
+def test_a_field_of_the_security_context_is_told_where_it_goes(engine: str, fix: str) -> None:
+    [one] = read(SPEC + f"  engine: {engine}\n").objects
+    assert [(each.finding.code, each.finding.fix) for each in one.found] == [("SD002", fix)]
+
+
 def test_text_without_quotes_is_shown_as_it_is_written() -> None:
     [found] = read(SPEC + "  modelRevision: 1.10\n").objects
     assert [each.finding.fix for each in found.found] == ['write "1.10", in quotes']

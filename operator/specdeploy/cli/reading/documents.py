@@ -33,6 +33,24 @@ _RULES: dict[Refused, Rule] = {
 }
 _LISTS = ("List", f"{KIND}List")
 _DRAFTERS = ("spec", "drafters")
+_POD = ("spec", "engine", "podTemplate")
+# Fields of core/v1 PodSecurityContext. supplementalGroups is how a pod gets at /dev/kfd and /dev/dri where they
+# belong to the groups video and render.
+_OF_SECURITY_CONTEXT = frozenset(
+    [
+        "appArmorProfile",
+        "fsGroup",
+        "fsGroupChangePolicy",
+        "runAsGroup",
+        "runAsNonRoot",
+        "runAsUser",
+        "seLinuxOptions",
+        "seccompProfile",
+        "supplementalGroups",
+        "supplementalGroupsPolicy",
+        "sysctls",
+    ]
+)
 _PLAIN_STEP = re.compile(r"[A-Za-z_][-\w]*\Z")
 _STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([^.\[]+)')
 
@@ -179,12 +197,19 @@ def _finding(root: Node, refusal: Refusal) -> Finding:
         fix = f'write "{node.text[:64]}", in quotes'
     if refusal.why is Refused.VALUE and node is not None and _is_method(refusal.path):
         reason, fix = _of_method(node.text, reason, fix)
+    if refusal.why is Refused.UNKNOWN and _is_of_security_context(refusal.path):
+        fix = "put it in podTemplate.securityContext"
     return rule.at(dotted(refusal.path), reason, fix)
 
 
 def _is_method(path: Path) -> bool:
     """Whether it is spec.drafters[2].method."""
     return path[:2] == _DRAFTERS and path[3:] == ("method",)
+
+
+def _is_of_security_context(path: Path) -> bool:
+    """Whether it stands in podTemplate itself and belongs one level deeper."""
+    return path[:-1] == _POD and path[-1] in _OF_SECURITY_CONTEXT
 
 
 def _of_method(name: str, reason: str, fix: str) -> tuple[str, str]:
