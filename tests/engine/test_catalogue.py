@@ -298,11 +298,30 @@ def test_a_head_is_for_its_target_and_for_builds_of_it(served: str, told: bool) 
 
 def test_a_checkpoint_under_another_method_is_named_with_its_block() -> None:
     found = findings(one("Qwen/Qwen3-8B", "dflash", "deepseek-ai/dspark_qwen3_8b_block7", 15))
-    (told,) = [each for each in found if each.code == "SD802"]
+    (told,) = [each for each in found if each.code in ("SD802", "SD818")]
     assert str(told) == (
         "spec.drafters[0].method: this checkpoint is DSpark with block 7; "
         "use method dspark, numSpeculativeTokens 7 or less"
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "checkpoint", "code"),
+    [
+        ("dflash", "deepseek-ai/dspark_qwen3_8b_block7", "SD818"),
+        ("eagle3", "z-lab/Qwen3-8B-DFlash-b16", "SD818"),
+        ("eagle", "deepseek-ai/eagle3_qwen3_8b_ttt7", "SD818"),
+        ("eagle3", "RedHatAI/Qwen3-8B-speculator.dflash", "SD802"),  # its config names no architecture
+        ("dspark", "deepseek-ai/eagle3_qwen3_8b_ttt7", "SD802"),  # the parser takes any
+        ("draft_model", "deepseek-ai/eagle3_qwen3_8b_ttt7", "SD802"),  # and makes eagle3 of it
+        ("eagle3", "deepseek-ai/eagle3_qwen3_8b_ttt7", None),
+    ],
+)
+def test_a_kind_that_the_method_can_not_take_is_an_error_and_any_other_a_warning(
+    method: str, checkpoint: str, code: str | None
+) -> None:
+    found = codes(one("Qwen/Qwen3-8B", method, checkpoint, 3))
+    assert found & {"SD802", "SD818"} == ({code} if code else set())
 
 
 GPT = "openai/gpt-oss-120b"

@@ -2,7 +2,6 @@
 
 _SIZES = "it depends on the sizes in config.json, which `lint` does not read"
 _DRAFT = "it depends on the architecture of the checkpoint, which `lint` does not read"
-_LISTED = "SD802 warns: the catalogue lists the checkpoint with another method"
 _LAYERS = "it depends on whether the target has such layers, and the catalogue does not list this target"
 
 # What the rules say where they can't tell: another method is catalogued, no target, no layers.
@@ -23,15 +22,25 @@ REFUSED_THOUGH_GOOD: dict[str, str] = {
     "eagle: with tiny/draft": _DRAFT,
     "eagle: with tiny/eagle3-head": _DRAFT,
     "eagle: with tiny/dflash-head": _DRAFT,
-    "eagle: with deepseek-ai/dspark_qwen3_8b_block7": _LISTED,
     "eagle3: with tiny/dflash-head": _DRAFT,
-    "eagle3: with deepseek-ai/dspark_qwen3_8b_block7": _LISTED,
     "dflash: with tiny/draft": _DRAFT,
     "dflash: with tiny/eagle3-head": _DRAFT,
-    "dflash: with deepseek-ai/dspark_qwen3_8b_block7": _LISTED,
     "mtp: with None": _LAYERS,
     "mtp: with tiny/draft": _DRAFT,
     "mtp: of moonshotai/Kimi-K3": "it depends on num_nextn_predict_layers of the checkpoint",
+}
+
+# The same where a user's own catalogue describes the tiny models (`lint --catalog`).
+REFUSED_THOUGH_DESCRIBED: dict[str, str] = {
+    name: REFUSED_THOUGH_GOOD[name]
+    for name in (
+        "draft_model: 4 GPUs",  # heads of a draft are in no catalogue
+        "eagle: with tiny/draft",  # some models that draft for themselves are taken for EAGLE's
+        "dflash: with tiny/draft",
+        "mtp: with None",
+        "mtp: with tiny/draft",
+        "mtp: of moonshotai/Kimi-K3",
+    )
 }
 
 # Codes of rules that refuse what the parser accepts, in `cases`.

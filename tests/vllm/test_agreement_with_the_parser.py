@@ -1,14 +1,17 @@
 """The rules against the real parser: what vLLM refuses is an error to `lint`, and what it accepts is none.
 
 Every entry of the catalogue, and the configurations of `cases`, are put to both, the rules as for the
-engine's version. Where they differ, the configuration is listed with the reason in `expected`, one by one; a
-row that no longer differs fails as well.
+engine's version; what only the sizes of the tiny models make wrong once more, with a catalogue that describes
+them. Where they differ, the configuration is listed with the reason in `expected`, one by one; a row that no
+longer differs fails as well.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,15 +23,29 @@ from specdeploy.cli.engine_word import EngineWord
 from specdeploy.cli.engine_word.verdict import UNSEEN, is_decided, policy, refusal
 from specdeploy.engine.arguments import serve_arguments
 from specdeploy.engine.catalogue import Checkpoint, Target
+from specdeploy.engine.catalogue.entries import Method, Tokens
 from specdeploy.engine.catalogue.load import targets
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.setting import setting_of
 from specdeploy.engine.versions import parse_version
 from tests.vllm.cases import STOCK, VERSION, Case, cases
-from tests.vllm.expected import ACCEPTED_ERRORS, DOUBTS, REFUSED_ENTRIES, REFUSED_THOUGH_GOOD
+from tests.vllm.expected import (
+    ACCEPTED_ERRORS,
+    DOUBTS,
+    REFUSED_ENTRIES,
+    REFUSED_THOUGH_DESCRIBED,
+    REFUSED_THOUGH_GOOD,
+)
 
 pytestmark = pytest.mark.vllm
 
+# The tiny drafts by what they are.
+TINY_DRAFTS: dict[Method, str] = {
+    "draft_model": "draft",
+    "eagle": "eagle-head",
+    "eagle3": "eagle3-head",
+    "dflash": "dflash-head",
+}
 # By the schema of the resource itself, before any rule.
 SCHEMA = Finding("spec", "the schema refuses it", "", "SD001")
 
@@ -63,13 +80,13 @@ def _ask(engine: EngineWord, case: Case) -> Answered:
     return Answered(case.name, refusal(answer, method), _findings(case))
 
 
-def _findings(case: Case) -> tuple[Finding, ...]:
+def _findings(case: Case, described: tuple[Target, ...] = ()) -> tuple[Finding, ...]:
     drafters = [case.drafter] if case.drafter else []
     try:
         spec = Spec.model_validate({**case.spec().model_dump(by_alias=True), "drafters": drafters})
     except ValidationError:
         return (SCHEMA,)
-    setting = setting_of(spec)
+    setting = setting_of(spec, extra=described)
     return (*on_spec(setting), *on_drafters(setting).get("d", ()))
 
 
@@ -95,6 +112,48 @@ def test_where_an_error_is_missed_the_rules_say_what_they_do_not_know(answers: t
         if each.refusal and not each.errors and not {f.code for f in each.findings} & DOUBTS
     ]
     assert silent == []
+
+
+@pytest.fixture(scope="module")
+def described(models_folder: Path) -> tuple[Target, ...]:
+    """The tiny models in a catalogue of one's own, with the numbers of their config.json."""
+    return tuple(_described(models_folder, name) for name in ("tiny/target", "tiny/mtp"))
+
+
+def _described(models: Path, name: str) -> Target:
+    config = json.loads((models / name / "config.json").read_text())
+    return Target(
+        name,
+        family="tiny",
+        source="its config.json",
+        attention="gqa",
+        heads=config["num_attention_heads"],
+        kv_heads=config["num_key_value_heads"],
+        experts=0,
+        context=config["max_position_embeddings"],
+        config="config.json",
+        drafters=tuple(
+            Checkpoint(method, Tokens(1, 15, 3), "its config.json", model=f"tiny/{draft}")
+            for method, draft in TINY_DRAFTS.items()
+        ),
+    )
+
+
+def test_described_in_a_catalogue_of_ones_own_they_are_errors(
+    answers: tuple[Answered, ...], described: tuple[Target, ...]
+) -> None:
+    missed = {each.name: each.refusal for each in answers if each.refusal and not each.errors}
+    asked = [case for case in cases() if case.name in missed]
+    still = {case.name: missed[case.name] for case in asked if not errors(_findings(case, described))}
+    assert _unlike(still, REFUSED_THOUGH_DESCRIBED) == {}
+
+
+def test_described_so_nothing_that_the_engine_accepts_is_called_an_error(
+    answers: tuple[Answered, ...], described: tuple[Target, ...]
+) -> None:
+    good = {each.name for each in answers if not each.refusal and not each.errors}
+    wrong = {case.name: str(errors(_findings(case, described))) for case in cases() if case.name in good}
+    assert {name: found for name, found in wrong.items() if found != "()"} == {}
 
 
 def test_nothing_that_the_engine_accepts_is_called_an_error(answers: tuple[Answered, ...]) -> None:

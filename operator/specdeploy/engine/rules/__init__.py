@@ -14,6 +14,7 @@ from specdeploy.engine.setting import Candidate, Setting
 from . import (
     advice,
     arguments,
+    belonging,
     catalogue,
     checkpoints,
     combinations,
@@ -64,6 +65,7 @@ _MODULES = (
     memory,
     hybrid,
     shapes,
+    belonging,
     catalogue,
     advice,
     unknown,

@@ -1,84 +1,14 @@
-"""Rules on checkpoints that the catalogue knows: what they are, and what they need.
+"""Rules on checkpoints that the catalogue knows: what they need.
 
-N above a checkpoint's block is for `checkpoints`; backends and accelerators are for `hardware`.
+What they are for is in `belonging`, N above a checkpoint's block in `checkpoints`; backends and accelerators
+are for `hardware`.
 """
 
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
-from specdeploy.engine.catalogue.evidence import called
-from specdeploy.engine.catalogue.variants import build_of
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import since
-
-OTHER_TARGET = Rule(
-    "SD801",
-    "head-of-another-target",
-    Severity.WARNING,
-    "The draft checkpoint was trained for another target",
-    why=(
-        "A head reads the hidden states of the model that it was trained for. On another it accepts next to "
-        "nothing, or its shapes do not fit and the engine fails at start."
-    ),
-    source="The catalogue; vLLM's eagle and dflash heads take hidden states of the target.",
-    refused=(
-        "{model: google/gemma-4-31B-it, drafters: [{name: d, method: dflash, numSpeculativeTokens: 7, "
-        "model: z-lab/gemma-4-26B-A4B-it-DFlash, attentionBackend: TRITON_ATTN}]}"
-    ),
-    passed=(
-        "{model: google/gemma-4-26B-A4B-it, drafters: [{name: d, method: dflash, numSpeculativeTokens: 7, "
-        "model: z-lab/gemma-4-26B-A4B-it-DFlash, attentionBackend: TRITON_ATTN}]}"
-    ),
-)
-
-
-def _check_other_target(candidate: Candidate) -> Iterator[Finding]:
-    served, known = candidate.setting.spec.model, candidate.setting.target is not None
-    homes = [target.model for target, _ in candidate.homes]
-    if not homes or any(_is_build(served, home) for home in homes) or (_is_local(served) and not known):
-        return
-    reason = f"this head was trained for {homes[0]}, the target is {served}"
-    fix = f"use a head of {served}, or serve {homes[0]}"
-    yield OTHER_TARGET.at(f"{candidate.path}.model", reason, fix)
-
-
-def _is_build(served: str, home: str) -> bool:
-    """Whether `served` is `home`, or by its name a build of it: quantised, fine-tuned, in a folder."""
-    return build_of(home).model in served.lower()
-
-
-def _is_local(model: str) -> bool:
-    return model.startswith("/")
-
-
-OTHER_METHOD = Rule(
-    "SD802",
-    "checkpoint-of-another-method",
-    Severity.WARNING,
-    "The draft checkpoint belongs to another method",
-    why="The engine fails at start when it loads the checkpoint, or drafts what is never accepted.",
-    source="The catalogue: each checkpoint's own model card.",
-    refused=(
-        "{model: Qwen/Qwen3-8B, accelerator: {type: MI300X, count: 1}, drafters: [{name: d, method: dflash, "
-        "numSpeculativeTokens: 7, model: deepseek-ai/dspark_qwen3_8b_block7}]}"
-    ),
-    passed=(
-        "{model: Qwen/Qwen3-8B, accelerator: {type: MI300X, count: 1}, drafters: [{name: d, method: dspark, "
-        "numSpeculativeTokens: 7, model: deepseek-ai/dspark_qwen3_8b_block7}]}"
-    ),
-)
-
-
-def _check_other_method(candidate: Candidate) -> Iterator[Finding]:
-    known = candidate.known
-    if known is None or known.method == candidate.drafter.method:
-        return
-    block = f" with block {known.block}" if known.block else ""
-    reason = f"this checkpoint is {called(known.method)}{block}"
-    most = known.longest or known.tokens.most
-    fix = f"use method {known.method}, numSpeculativeTokens {most} or less"
-    yield OTHER_METHOD.at(f"{candidate.path}.method", reason, fix)
-
 
 MISSING_OPTIONS = Rule(
     "SD803",
@@ -264,8 +194,6 @@ def _check_chain(candidate: Candidate) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    OTHER_TARGET,
-    OTHER_METHOD,
     MISSING_OPTIONS,
     SAMPLING_OPTIONS,
     TOO_OLD,
@@ -277,8 +205,6 @@ SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_gated_target,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
-    _check_other_target,
-    _check_other_method,
     _check_options,
     _check_drafter_version,
     _check_gated_drafter,
