@@ -34,22 +34,20 @@ _RULES: dict[Refused, Rule] = {
 _LISTS = ("List", f"{KIND}List")
 _DRAFTERS = ("spec", "drafters")
 _POD = ("spec", "engine", "podTemplate")
-# Fields of core/v1 PodSecurityContext. supplementalGroups is how a pod gets at /dev/kfd and /dev/dri where they
-# belong to the groups video and render.
-_OF_SECURITY_CONTEXT = frozenset(
-    [
-        "appArmorProfile",
-        "fsGroup",
-        "fsGroupChangePolicy",
-        "runAsGroup",
-        "runAsNonRoot",
-        "runAsUser",
-        "seLinuxOptions",
-        "seccompProfile",
-        "supplementalGroups",
-        "supplementalGroupsPolicy",
-        "sysctls",
-    ]
+# Fields of core/v1 PodSecurityContext. supplementalGroups is how a pod gets at /dev/kfd and /dev/dri where
+# they belong to the groups video and render.
+_OF_SECURITY_CONTEXT = (
+    "appArmorProfile",
+    "fsGroup",
+    "fsGroupChangePolicy",
+    "runAsGroup",
+    "runAsNonRoot",
+    "runAsUser",
+    "seLinuxOptions",
+    "seccompProfile",
+    "supplementalGroups",
+    "supplementalGroupsPolicy",
+    "sysctls",
 )
 _PLAIN_STEP = re.compile(r"[A-Za-z_][-\w]*\Z")
 _STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([^.\[]+)')
