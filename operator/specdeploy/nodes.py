@@ -1,12 +1,12 @@
 """What nodes are like: the kind of their GPUs, by label. I/O, with a memory of some minutes."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
 from specdeploy.api.engine_spec import Accelerator
 from specdeploy.cluster import NODES, Cluster, ClusterError, NotFound
-from specdeploy.engine.accelerators import kind_of, matches, missing_label_advice, missing_resource_advice
+from specdeploy.engine.accelerators import kind_of
+from specdeploy.engine.node_advice import Node, advice
 
 log = logging.getLogger(__name__)
 
@@ -15,13 +15,6 @@ KEPT_SECONDS = 600.0
 FAILURE_KEPT_SECONDS = 60.0
 LIST_KEPT_SECONDS = 60.0
 _MAX_NODES = 10_000
-
-
-class Node(NamedTuple):
-    """Of a listed node: its labels, and how much of each extended resource its pods may take."""
-
-    labels: Mapping[str, str]
-    allocatable: Mapping[str, str]
 
 
 class Nodes:
@@ -40,18 +33,12 @@ class Nodes:
         return {name: kind for name, kind in found.items() if kind is not None}
 
     async def advice(self, wanted: Accelerator) -> str | None:
-        """What to do where no node offers the resource, or none is labelled as having this accelerator; None
-        where one does, and while that can't be told."""
+        """What to do where nodes lack what is wanted; None where they don't, and while that can't be told."""
         try:
-            nodes = await self._all()
+            return advice(wanted, await self._all())
         except ClusterError as error:
             self._complain(error)
             return None
-        missing = missing_resource_advice(wanted.resource_name, [node.allocatable for node in nodes])
-        labelled = wanted.type is None or any(matches(node.labels, wanted.type) for node in nodes)
-        if missing is not None or wanted.type is None or labelled:
-            return missing
-        return missing_label_advice(wanted.type, wanted.resource_name)
 
     async def _kind(self, name: str) -> str | None:
         until, kind = self._kinds.get(name, (0.0, None))
@@ -87,7 +74,13 @@ def _node(raw: dict[str, object]) -> Node:
     status = raw.get("status")
     offered = status.get("allocatable") if isinstance(status, dict) else None
     pairs = offered.items() if isinstance(offered, dict) else ()
-    return Node(_labels(raw), {str(name): str(amount) for name, amount in pairs if "/" in str(name)})
+    offers = {str(name): str(amount) for name, amount in pairs if "/" in str(name)}
+    return Node(_name(raw), _labels(raw), offers)
+
+
+def _name(raw: dict[str, object]) -> str:
+    meta = raw.get("metadata")
+    return str(meta.get("name", "")) if isinstance(meta, dict) else ""
 
 
 def _labels(node: dict[str, object]) -> dict[str, str]:

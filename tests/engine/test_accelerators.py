@@ -17,8 +17,6 @@ from specdeploy.engine.accelerators import (
     kind_of,
     matches,
     memory_gib_of,
-    missing_label_advice,
-    missing_resource_advice,
     node_affinity,
     partition_of,
 )
@@ -66,12 +64,6 @@ def test_the_affinity_has_the_plain_label_or_each_counted_one() -> None:
 def test_labels_tell_the_kind_of_gpu(labels: Mapping[str, str], kind: str | None, is_mi300x: bool) -> None:
     assert kind_of(labels) == kind
     assert matches(labels, "MI300X") is is_mi300x
-
-
-def test_the_advice_names_the_label_what_to_install_and_what_to_drop() -> None:
-    advice = missing_label_advice("MI300X", "amd.com/gpu")
-    for part in (LABEL, "MI300X", "GPU operator", "node labeller", "spec.accelerator.type", "amd.com/gpu"):
-        assert part in advice
 
 
 @pytest.mark.parametrize(
@@ -159,30 +151,3 @@ def test_a_gpu_that_has_pairs_of_modes_has_compute_modes() -> None:
     for gpu in GPUS.values():
         assert gpu.physical
         assert bool(gpu.pairs) is bool(gpu.compute)
-
-
-@pytest.mark.parametrize(
-    ("allocatable", "parts"),
-    [
-        ([{"cpu": "64", "amd.com/gpu": "8"}], None),
-        ([{"cpu": "64"}, {"amd.com/gpu": 8}], None),
-        ([], None),  # nothing is known of the nodes
-        ([{"cpu": "64", "memory": "1Ti"}], ["DRA", "gpu.amd.com", "not supported yet", "device plugin"]),
-        ([{"amd.com/gpu": "0"}], ["DRA", "device plugin"]),
-        (
-            [{"amd.com/cpx_nps4": "64"}, {"amd.com/spx_nps1": "8"}],
-            ["resourceName", "amd.com/cpx_nps4 or amd.com/spx_nps1"],
-        ),
-        ([{"nvidia.com/gpu": "8"}], ["any other resource of amd.com"]),
-    ],
-)
-def test_a_resource_that_no_node_offers_is_told_with_what_is_offered_instead(
-    allocatable: list[Mapping[str, object]], parts: list[str] | None
-) -> None:
-    advice = missing_resource_advice("amd.com/gpu", allocatable)
-    if parts is None:
-        assert advice is None
-        return
-    assert advice is not None
-    for part in (*parts, "no node offers amd.com/gpu"):
-        assert part in advice

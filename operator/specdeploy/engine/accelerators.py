@@ -2,12 +2,12 @@
 
 Nodes are told apart by the device id that AMD's node labeller writes, not by product names: names are missing
 on virtual functions of several clouds. `manifests.affinity` uses the node affinity, `rules.hardware` the
-tables, `memory` the memory of a device, the reconciler the rest (are both arms on the same kind of GPU? why
-is a pod not placed?).
+tables, `memory` the memory of a device, `node_advice` the labels (why is a pod not placed?), the reconciler
+the rest (are both arms on the same kind of GPU?).
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -165,7 +165,7 @@ def node_affinity(accelerator: str) -> dict[str, Any]:
 
 def matches(node_labels: Mapping[str, str], accelerator: str) -> bool:
     """Whether `node_affinity(accelerator)` accepts a node with these labels."""
-    return any(device in DEVICE_IDS[accelerator] for device in _device_ids(node_labels))
+    return any(device in DEVICE_IDS[accelerator] for device in device_ids(node_labels))
 
 
 def kind_of(node_labels: Mapping[str, str]) -> str | None:
@@ -173,7 +173,7 @@ def kind_of(node_labels: Mapping[str, str]) -> str | None:
 
     None when the labels do not tell: there are none, or the node has several kinds and a pod may have either.
     """
-    ids = _device_ids(node_labels)
+    ids = device_ids(node_labels)
     if len(ids) != 1:
         return None
     name = next((name for name, known in DEVICE_IDS.items() if ids[0] in known), None)
@@ -181,40 +181,7 @@ def kind_of(node_labels: Mapping[str, str]) -> str | None:
     return "/".join(part for part in parts if part)
 
 
-def missing_label_advice(accelerator: str, resource_name: str) -> str:
-    """What to tell when no node has the label that `accelerator.type` needs."""
-    return (
-        f"no node says by the label {LABEL} that it has {accelerator} GPUs; install AMD's GPU operator, "
-        f"whose node labeller writes it, or the ROCm device plugin's node labeller with -device-id; "
-        f"or remove spec.accelerator.type to use any node that offers {resource_name}"
-    )
-
-
-def missing_resource_advice(resource_name: str, allocatable: Iterable[Mapping[str, object]]) -> str | None:
-    """What to tell when no node offers the resource; None where one does, or there is no node to ask.
-
-    `allocatable`: status.allocatable of each node. A GPU that only a DRA driver offers is in none of them.
-    """
-    nodes = list(allocatable)
-    if not nodes or any(_offers(node, resource_name) for node in nodes):
-        return None
-    others = sorted(
-        {name for node in nodes for name in node if name.startswith(DOMAIN) and _offers(node, name)}
-    )
-    if others:
-        return f"no node offers {resource_name}; set spec.accelerator.resourceName to {' or '.join(others)}"
-    return (
-        f"no node offers {resource_name} or any other resource of amd.com; install AMD's device plugin or "
-        f"GPU operator. GPUs that only the DRA driver gpu.amd.com offers (as ResourceSlices) are not "
-        f"supported yet, and on one node the driver and the device plugin exclude each other"
-    )
-
-
-def _offers(allocatable: Mapping[str, object], resource_name: str) -> bool:
-    return str(allocatable.get(resource_name, "0")) != "0"
-
-
-def _device_ids(node_labels: Mapping[str, str]) -> list[str]:
+def device_ids(node_labels: Mapping[str, str]) -> list[str]:
     """All device ids of a node, sorted: of the plain label and of the counted ones."""
     plain = [node_labels[LABEL]] if LABEL in node_labels else []
     counted = [key.removeprefix(f"{LABEL}.") for key in node_labels if key.startswith(f"{LABEL}.")]
