@@ -43,7 +43,7 @@ of a target that is known here goes before what is known, and its drafters come 
 | --- | --- |
 | `model` | hub id |
 | `family` | groups targets that share rules |
-| `attention` | `gqa`, `mla`, or `hybrid`: some layers keep a state instead of a cache |
+| `attention` | `gqa`, `mla`, `sparse-mla`, or `hybrid`: some layers keep a state instead of a cache |
 | `precision` | of the checkpoint's weights |
 | `parameters`, `active` | billions: all, and those that a token uses |
 | `weightsGib` | size of the checkpoint, where it is published |
@@ -53,6 +53,8 @@ of a target that is known here goes before what is known, and its drafters come 
 | `vocabulary`, `context` | tokens |
 | `config` | where a copy of its config.json was read, of which heads, experts and context are then |
 | `since` | first vLLM release that runs it |
+| `verified`, `unsupported` | accelerators on which vLLM's recipes say that the model runs, or does not; \
+nothing on its drafters |
 | `gated`, `licence` | on the hub |
 | `source` | who says so |
 
@@ -94,7 +96,17 @@ def schema() -> str:
 
 
 def _section(target: Target) -> str:
-    return f"## {target.model}\n\n" + table(HEAD, map(_cells, target.drafters))
+    return f"## {target.model}\n\n{_where(target)}" + table(HEAD, map(_cells, target.drafters))
+
+
+def _where(target: Target) -> str:
+    """What its recipe says of accelerators; empty where that is nothing."""
+    runs, fails = ", ".join(target.verified), ", ".join(target.unsupported)
+    said = (
+        f"Runs on {runs} by its recipe (the model, not its drafters)." if runs else "",
+        f"Not on {fails} by its recipe." if fails else "",
+    )
+    return "".join(f"{each}\n" for each in said if each) + ("\n" if any(said) else "")
 
 
 def _cells(drafter: Checkpoint) -> tuple[str, ...]:

@@ -67,6 +67,17 @@ def test_what_is_needed_and_where_it_does_not_run_is_shown() -> None:
     assert "options.parallel_drafting: true" in asked("openai/gpt-oss-20b").stdout
 
 
+def test_where_the_target_itself_runs_is_shown_apart_from_its_drafters() -> None:
+    of_target, _, of_drafter = asked("deepseek-ai/DeepSeek-V4-Pro").stdout.partition("\nMTP  ")
+    assert "runs on  MI355X (recipe; the model, not its drafters)" in of_target
+    assert "not on  MI300X, MI325X (recipe)" in of_target
+    assert "not on  MI300X, MI325X " in of_drafter
+    assert "runs on" not in of_drafter
+    assert "runs on" not in asked("Qwen/Qwen3-8B").stdout
+    (entry,) = json.loads(asked("deepseek-ai/DeepSeek-V4-Pro", "-o", "json").stdout)
+    assert (entry["verified"], entry["unsupported"]) == (["MI355X"], ["MI300X", "MI325X"])
+
+
 def test_a_part_of_several_names_lists_those() -> None:
     out = asked("qwen3.6").stdout
     assert "Qwen/Qwen3.6-27B" in out

@@ -69,8 +69,18 @@ def test_each_target_has_drafters_and_numbers_that_go_together(target: Target) -
     assert target.drafters
     assert target.since is None or parse_version(target.since)
     assert target.active is None or target.parameters is None or target.active <= target.parameters
-    assert (target.state_mib is None) == (target.state_layers is None)
-    assert target.state_mib is None or target.attention == "hybrid"
+    assert target.state_mib is None or target.state_layers is not None
+    assert target.state_layers is None or target.attention == "hybrid"
+    assert target.config is None or None not in (target.experts, target.context)
+    assert target.heads is None or target.kv_heads is None or target.heads % target.kv_heads == 0
+
+
+@pytest.mark.parametrize("target", targets(), ids=lambda each: each.model)
+def test_what_a_recipe_says_of_accelerators_goes_together(target: Target) -> None:
+    assert {*target.verified, *target.unsupported} <= ACCELERATORS
+    assert not {*target.verified} & {*target.unsupported}
+    for drafter in target.drafters:  # where the target does not run, no drafter of it does
+        assert {*target.unsupported} <= {*drafter.unsupported}
 
 
 @pytest.mark.parametrize(
@@ -159,6 +169,14 @@ def test_ones_own_entry_goes_before_what_is_known_and_fills_nothing_else() -> No
     assert new == other
     assert (merged.parameters, merged.context, merged.source) == (9, 100, "me")
     assert [each.method for each in merged.drafters] == ["eagle3", "mtp"]
+
+
+def test_ones_own_entry_that_names_no_accelerators_leaves_those_that_are_known() -> None:
+    known = Target("a/b", "f", "s", verified=("MI355X",), unsupported=("MI300X",))
+    (silent,) = with_extra((known,), (Target("a/b", "f", "me"),))
+    assert (silent.verified, silent.unsupported) == (("MI355X",), ("MI300X",))
+    (other,) = with_extra((known,), (Target("a/b", "f", "me", verified=("MI325X",)),))
+    assert (other.verified, other.unsupported) == (("MI325X",), ("MI300X",))
 
 
 def test_ones_own_word_on_a_known_drafter_replaces_it() -> None:
@@ -261,7 +279,8 @@ def one(
 )
 def test_each_drafter_runs_as_the_catalogue_says(target: Target, drafter: Checkpoint) -> None:
     body = one(target.model, drafter.method, drafter.model, drafter.tokens.suggested)
-    body["accelerator"] = {"type": "MI355X", "count": 8 if (target.heads or 16) % 16 else 16}
+    gpus = next(size for size in (16, 8, 4) if (target.heads or 16) % size == 0)
+    body["accelerator"] = {"type": "MI355X", "count": gpus}
     body["engine"] = {"hfTokenSecretRef": {"name": "hub", "key": "token"}}
     body["drafters"][0] |= {"options": drafter.options, "attentionBackend": drafter.backends.get("gfx950")}
     found = findings(body)

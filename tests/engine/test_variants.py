@@ -107,6 +107,22 @@ def test_a_build_has_the_originals_architecture_and_not_what_its_name_does_not_t
     assert all("acceptance on this build of it may differ" in each.notes for each in build.drafters)
 
 
+@pytest.mark.parametrize(
+    ("model", "holds"),
+    [
+        ("/models/DeepSeek-V4-Pro", True),
+        ("our/DeepSeek-V4-Pro-FP8", True),
+        ("nvidia/DeepSeek-V4-Pro-NVFP4", False),
+        ("our/DeepSeek-V4-Pro-BF16", False),
+    ],
+)
+def test_where_a_model_runs_holds_for_a_copy_and_not_for_another_precision(model: str, holds: bool) -> None:
+    original = next(each for each in targets() if each.model == "deepseek-ai/DeepSeek-V4-Pro")
+    build = as_build(original, model)
+    said = (build.verified, build.unsupported)
+    assert said == ((original.verified, original.unsupported) if holds else ((), ()))
+
+
 def setting(model: str, method: str = "mtp", extra: tuple[Target, ...] = (), **more: Any) -> Setting:
     """A spec on MI300X with one drafter."""
     drafter = {"name": "d", "method": method, "numSpeculativeTokens": 5, **more.pop("drafter", {})}

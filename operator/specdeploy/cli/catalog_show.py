@@ -45,6 +45,8 @@ def _best(target: Target) -> tuple[str, str, str]:
 def entry(target: Target) -> RenderableType:
     """One target with all that is known of each drafter, the best measured first."""
     parts: list[RenderableType] = [Text.assemble((target.model, "bold"), f"  {_facts(target)}")]
+    if where := tuple(_where(target)):
+        parts += [_grid(where)]
     for drafter in sorted(target.drafters, key=best_ratio, reverse=True):
         parts += [Text(), _title(drafter), _block(drafter, target)]
     return Group(*parts)
@@ -73,12 +75,23 @@ def _title(drafter: Checkpoint) -> Text:
 
 
 def _block(drafter: Checkpoint, target: Target) -> Table:
+    return _grid(_rows(drafter, target))
+
+
+def _grid(rows: Iterable[tuple[str, str]]) -> Table:
     block = Table.grid(padding=(0, 2))
     block.add_column(width=12, justify="right", style="dim")
     block.add_column(overflow="fold")
-    for name, words in _rows(drafter, target):
+    for name, words in rows:
         block.add_row(name, escape(words))
     return block
+
+
+def _where(target: Target) -> Iterator[tuple[str, str]]:
+    if target.verified:
+        yield "runs on", f"{', '.join(target.verified)} (recipe; the model, not its drafters)"
+    if target.unsupported:
+        yield "not on", f"{', '.join(target.unsupported)} (recipe)"
 
 
 def _rows(drafter: Checkpoint, target: Target) -> Iterator[tuple[str, str]]:

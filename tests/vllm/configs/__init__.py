@@ -35,6 +35,7 @@ TARGETS: tuple[tuple[str, str], ...] = (
     ("kimi-k2", "kimi-k2.5"),
     ("kimi-k3", "kimi-k3"),
     ("llama3", "llama3"),
+    ("llama4", "llama4"),
     ("minimax-m3", "minimax-m3"),
     ("minimax-m2", "minimax-m2"),
     ("mistral mistralai/Mistral-Small-4", "mistral-small-4"),

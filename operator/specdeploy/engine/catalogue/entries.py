@@ -96,7 +96,8 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     one request in all of them. `heads`: of attention, those that share a key and value counted apart.
     `experts`: those that a router chooses from; 0: dense. `vocabulary`: tokens. `context`: the longest
     request. `config`: where a copy of its config.json was read, of which `heads`, `experts` and `context`
-    are then. None: unknown.
+    are then. `verified`, `unsupported`: accelerators on which vLLM's recipes say that the model runs, or does
+    not; of its drafters that says nothing. None, or no accelerator: unknown.
     """
 
     model: Text
@@ -118,6 +119,8 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     context: Count | None = None
     config: Text | None = None
     since: str | None = None
+    verified: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
     gated: bool | None = None
     licence: str | None = None
     drafters: tuple[Checkpoint, ...] = ()

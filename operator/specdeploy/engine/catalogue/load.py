@@ -59,7 +59,8 @@ def with_extra(known: Iterable[Target], extra: tuple[Target, ...]) -> tuple[Targ
 def _merged(own: Target | None, known: Target) -> Target:
     if own is None:
         return known
-    said = {field: value for field in own.__struct_fields__ if (value := getattr(own, field)) is not None}
+    fields = own.__struct_fields__
+    said = {field: value for field in fields if (value := getattr(own, field)) not in (None, ())}
     named = {(each.method, each.model) for each in own.drafters}
     rest = (each for each in known.drafters if (each.method, each.model) not in named)
     return msgspec.structs.replace(known, **{**said, "drafters": (*own.drafters, *rest)})

@@ -74,10 +74,14 @@ def _distance(one: Build, wanted: Build) -> int:
 
 def as_build(original: Target, model: str) -> Target:
     """What is known of `original`, as far as it holds for its build `model`."""
+    precision = build_of(model).precision or original.precision
+    other = precision != original.precision  # where another one runs is not known of this one
     return msgspec.structs.replace(
         original,
         model=model,
-        precision=build_of(model).precision or original.precision,
+        precision=precision,
+        verified=() if other else original.verified,
+        unsupported=() if other else original.unsupported,
         weights_gib=None,
         gated=None,
         licence=None,
