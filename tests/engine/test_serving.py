@@ -44,6 +44,7 @@ NESTED = (
         (["--nnodes", "1"], "engine-across-pods", False),
         (["--nnodes"], "engine-across-pods", False),
         (["-dp", "2", "--data-parallel-size-local", "1"], "engine-across-pods", True),
+        (["--data-parallel-size-local", "1", "--data-parallel-size", "2"], "engine-across-pods", True),
         (["-dp", "2", "--data-parallel-size-local", "2"], "engine-across-pods", False),
         (["-tp", "2", "-dcp", "2"], "ranks-that-do-not-fit", False),
         (["-tp", "2", "-dcp", "1"], "ranks-that-do-not-fit", False),
@@ -79,6 +80,15 @@ NESTED = (
 def test_arguments_are_told_what_they_make_of_the_engine(args: list[str], rule: str, found: bool) -> None:
     given = with_drafters(drafter("ngram"), path="engine.args", value=args)
     assert (rule in names(given)) is found
+
+
+@pytest.mark.parametrize(("version", "found"), [("0.32.0", True), ("0.33.0", False)])
+def test_from_the_release_on_that_pairs_them_a_switch_is_off_by_its_disable_form(
+    version: str, found: bool
+) -> None:
+    args = ["--enable-sleep-mode", "--disable-sleep-mode"]
+    given = with_drafters(drafter("ngram"), path="engine", value={"vllmVersion": version, "args": args})
+    assert ("sleep-mode-with-drafters" in names(given)) is found
 
 
 def test_sleep_mode_alone_is_not_told() -> None:

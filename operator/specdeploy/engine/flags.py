@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from . import tables_flags as table
+
 SHORT = {
     "-h": "--help",
     "-ac": "--attention-config",
@@ -36,6 +38,8 @@ SHORT = {
 }
 _NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 _OPTIMIZATION = re.compile(r"-O=?(.+)")
+# What is a flag in any release is no beginning of another one: `--watermark` is not `--watermark-config`.
+_WRITTEN_OUT = frozenset((*table.SPANS, *table.GONE_BEFORE))
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Flag:
 
     def means(self, option: str) -> bool:
         """Whether it is `option`, written out or abbreviated."""
-        return self.name == option or (len(self.name) > 2 and option.startswith(self.name))
+        shortened = len(self.name) > 2 and self.name not in _WRITTEN_OUT
+        return self.name == option or (shortened and option.startswith(self.name))
 
 
 def read_flags(words: Sequence[str]) -> tuple[Flag, ...]:

@@ -33,7 +33,7 @@ def options(version: Version | None) -> Mapping[str, Takes]:
             takes = _takes(name)
             found[name] = takes
             if takes is Takes.NONE and name not in table.PLAIN:
-                found |= dict.fromkeys(_inverses(name, paired), takes)
+                found |= dict.fromkeys(inverses(name, paired), takes)
     return found
 
 
@@ -74,7 +74,8 @@ def _takes(name: str) -> Takes:
     return Takes.SOME if name in table.LISTS else Takes.ONE
 
 
-def _inverses(name: str, paired: bool) -> Iterator[str]:
+def inverses(name: str, paired: bool) -> Iterator[str]:
+    """What turns a switch off; `paired`: by --disable-x, where it is --enable-x, and the other way round."""
     yield f"--no-{name.removeprefix('--')}"
     for prefix, inverse in (("--enable-", "--disable-"), ("--disable-", "--enable-")):
         if paired and name.startswith(prefix):

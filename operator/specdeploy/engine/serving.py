@@ -4,8 +4,11 @@ import json
 import re
 from typing import Any
 
+from . import tables_flags as table
 from .defaults import default
+from .parser import inverses
 from .setting import Setting
+from .versions import since
 
 _SUFFIXED = re.compile(r"(\d+)(\.\d+)?([kKmMgGtT])")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -15,9 +18,9 @@ _TWO_IN_ONE = ("MI250", "MI250X")  # each half is a GPU of its own
 
 
 def is_on(setting: Setting, switch: str) -> bool:
-    """Whether a flag without a value is in force: the last of `--x` and `--no-x` decides."""
-    off = f"--no-{switch.removeprefix('--')}"
-    given = [flag for flag in setting.flags if flag.means(switch) or flag.means(off)]
+    """Whether a flag without a value is in force: the last of `--x` and what turns it off decides."""
+    words = (switch, *inverses(switch, since(table.PAIRED_SINCE).holds(setting.version)))
+    given = [flag for flag in setting.flags if any(flag.means(word) for word in words)]
     return bool(given) and given[-1].means(switch)
 
 
