@@ -36,6 +36,7 @@ class Case:
     args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     image: str = "team/vllm:latest"
+    count: int = 1
 
     def spec(self) -> Spec:
         drafter = {
@@ -53,7 +54,7 @@ class Case:
             "args": list(self.args),
             "env": [{"name": name, "value": "1"} for name in self.env],
         }
-        accelerator = {"type": self.gpu} if self.gpu else {}
+        accelerator = {"type": self.gpu, "count": self.count}
         given = {"model": self.model, "accelerator": accelerator, "engine": engine, "drafters": [drafter]}
         return Spec.model_validate(_without_nones(given))
 
@@ -73,6 +74,10 @@ _YARN = ("--hf-overrides", '{"rope_scaling": {"rope_type": "yarn"}}')
 _RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 _PAGES = Case(_M3, "MI325X", "dspark", 7, "0.26.0", env=(MASTER, SHUFFLE), args=("--kv-cache-dtype", "fp8"))
 _FLASH_CASE = Case(_FLASH, "MI355X", env=(MASTER,))
+_FP8_CACHE = ("--kv-cache-dtype", "fp8")
+_K25 = Case("moonshotai/Kimi-K2.5", "MI355X", target="ROCM_AITER_MLA", args=_FP8_CACHE)
+_K3 = replace(_K25, model="moonshotai/Kimi-K3", count=8, version="0.27.0")
+_FEW_HEADS = Case("zai-org/GLM-4.7-Flash", target="ROCM_AITER_MLA")
 
 # For each row: what it finds, and what is different in a spec that it lets pass.
 EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
@@ -114,6 +119,25 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
         Case("moonshotai/Kimi-K3", "MI355X", target="ROCM_AITER_MLA"),
         {"args": ("--max-model-len", "131072")},
     ),
+    "heads-that-aiter-mla-refuses": (replace(_FEW_HEADS, version="0.26.0"), {"version": "0.27.0"}),
+    "more-heads-that-aiter-mla-refuses": (replace(_FEW_HEADS, version="0.28.0"), {"version": "0.29.0"}),
+    "few-heads-on-gfx942": (replace(_K3, gpu="MI325X"), {"version": "0.28.0"}),
+    "few-heads-with-fp8-cache": (_K3, {"args": ()}),
+    "folded-heads-with-fp8-cache": (replace(_K25, count=2, version="0.25.1"), {"version": "0.26.0"}),
+    "minimax-m3-fp8-cache-on-gfx942": (Case(_M3, version="0.23.1", args=_FP8_CACHE), {"version": "0.24.0"}),
+    "modelopt-channels-on-gfx942": (
+        Case(version="0.25.1", args=("--quantization", "modelopt")),
+        {"args": ("--quantization", "modelopt_fp4")},
+    ),
+    "deepseek-v4-scales-on-gfx942": (
+        Case("deepseek-ai/DeepSeek-V4-Flash", "MI325X", version="0.23.0"),
+        {"version": "0.24.0"},
+    ),
+    "laguna-fp8-cache": (
+        Case("poolside/Laguna-XS.2-FP8", version="0.21.0"),
+        {"model": "poolside/Laguna-XS.2"},
+    ),
+    "step-3.5-on-aiter-experts": (Case("stepfun-ai/Step-3.5-Flash-FP8", env=(MASTER,)), {"env": ()}),
     "glm-5.1-mtp-under-graphs": (Case("zai-org/GLM-5.1-FP8"), {"args": _EAGER}),
     "glm-5.2-mtp-under-graphs": (Case("zai-org/GLM-5.2-FP8"), {"args": _EAGER}),
     "glm-5.2-mtp-without-headroom": (
@@ -278,6 +302,25 @@ def test_a_target_is_known_by_the_last_part_of_its_name(model: str, found: bool)
         ("eagle3-on-rocm-attn", {"draft": None, "model": "Qwen/Qwen3-8B", "target": "TRITON_ATTN"}, False),
         ("eagle3-on-rocm-attn", {"draft": None}, False),  # nothing is known of the target
         ("eight-rows-on-aiter-mla", {"target": None, "model": "moonshotai/Kimi-K2.5"}, False),
+        ("heads-that-aiter-mla-refuses", {"count": 2}, True),  # 10 each
+        ("heads-that-aiter-mla-refuses", {"count": 5}, False),  # 4 each
+        ("heads-that-aiter-mla-refuses", {"model": "moonshotai/Kimi-K2.5"}, False),  # 64
+        ("heads-that-aiter-mla-refuses", {"model": "org/target"}, False),  # nothing is known of its heads
+        ("heads-that-aiter-mla-refuses", {"target": "TRITON_MLA"}, False),
+        ("more-heads-that-aiter-mla-refuses", {"count": 2}, False),
+        ("few-heads-on-gfx942", {"count": 4}, False),  # 24 each
+        ("few-heads-on-gfx942", {"model": "moonshotai/Kimi-K2.5"}, True),  # 8 each
+        ("few-heads-with-fp8-cache", {"args": ("--kv-cache-dtype", "fp8_e4m3")}, True),
+        ("few-heads-with-fp8-cache", {"args": (*_FP8_CACHE, "-tp", "2", "-dp", "4")}, False),
+        ("folded-heads-with-fp8-cache", {"count": 4}, False),  # 16 each
+        ("folded-heads-with-fp8-cache", {"count": 1}, False),  # 64
+        ("folded-heads-with-fp8-cache", {"args": ()}, False),
+        ("folded-heads-with-fp8-cache", {"count": 3}, False),  # they don't divide
+        ("folded-heads-with-fp8-cache", {"model": "deepseek-ai/DeepSeek-R1", "count": 4}, True),
+        ("modelopt-channels-on-gfx942", {"gpu": "MI355X"}, False),
+        ("modelopt-channels-on-gfx942", {"version": "0.26.0"}, False),
+        ("minimax-m3-fp8-cache-on-gfx942", {"gpu": "MI355X"}, False),
+        ("step-3.5-on-aiter-experts", {"gpu": "MI210"}, False),
         (
             "eight-rows-on-aiter-mla",
             {"target": None, "model": "moonshotai/Kimi-K2.5", "env": (MASTER,)},

@@ -9,10 +9,16 @@ from specdeploy.engine.graphs import captures_whole_steps
 from specdeploy.engine.serving import batched_tokens
 from specdeploy.engine.setting import Candidate, Setting
 
-from . import backends, features, targets
+from . import backends, features, formats, heads, targets
 from .row import DEFAULT, KnownBad
 
-KNOWN_BAD: tuple[KnownBad, ...] = (*backends.ROWS, *targets.ROWS, *features.ROWS)
+KNOWN_BAD: tuple[KnownBad, ...] = (
+    *backends.ROWS,
+    *heads.ROWS,
+    *formats.ROWS,
+    *targets.ROWS,
+    *features.ROWS,
+)
 
 ABOUT_BACKENDS = tuple(row for row in KNOWN_BAD if row.target or row.draft)
 
@@ -54,6 +60,7 @@ def _on_engine(row: KnownBad, setting: Setting, running: _Running) -> bool:
         row.span.holds(setting.version)
         and (not row.targets or _is_one_of(setting, row.targets))
         and (not row.attention or _attention(setting) in row.attention)
+        and (not row.heads or _heads(setting) in row.heads)
         and (not row.architectures or _architecture(setting) in row.architectures)
         and (not row.target or running.target in row.target)
         and row.image in setting.image
@@ -94,6 +101,12 @@ def _attention(setting: Setting) -> str | None:
     return setting.target.attention if setting.target else None
 
 
+def _heads(setting: Setting) -> int | None:
+    """Heads of attention on each GPU; None where they are unknown, or do not divide."""
+    heads, gpus = setting.target.heads if setting.target else None, setting.parallel.tensor
+    return heads // gpus if heads and heads % gpus == 0 else None
+
+
 def _target(setting: Setting) -> str | None:
     """The target's backend as rows name it."""
     choice = backend_of_target(setting)
@@ -104,4 +117,7 @@ def _target(setting: Setting) -> str | None:
 
 def _has(setting: Setting, flag: str, part: str) -> bool:
     found = setting.flag(flag)
-    return found is not None and part.lower() in (found.value or "").lower()
+    value = (found.value or "").lower() if found is not None else ""
+    if part.startswith("="):
+        return value == part[1:]
+    return found is not None and part.lower() in value

@@ -36,11 +36,12 @@ class KnownBad:
         methods: of the drafter.
         tokens: least and most drafted tokens.
         attention: of the target, as the catalogue calls it.
+        heads: of attention on each GPU, as far as the catalogue knows those of the target.
         target, draft: backends that run, named or by vLLM's choice; for a target also `DEFAULT`.
         options: keys of the speculative config that are set.
         switches, off: switches of AITER that are on, and that are off.
         variables, unless: variables in spec.engine.env that are 1 or true, and that are not there at all.
-        flags: (flag, part of its value) in spec.engine.args.
+        flags: (flag, part of its value) in spec.engine.args; `=fp8` is the whole value.
         without: flags that are not there.
         whole_graphs: graphs of whole steps are captured.
         chunk: tokens that one step may hold at least, given or by default.
@@ -61,6 +62,7 @@ class KnownBad:
     methods: tuple[str, ...] = ()
     tokens: tuple[int, int] = (1, 64)
     attention: tuple[str, ...] = ()
+    heads: frozenset[int] = frozenset()
     target: tuple[str, ...] = ()
     draft: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
