@@ -109,6 +109,7 @@ METHODS: dict[str, Method] = {
                 "kimi-k2",
                 "laguna",
                 "llama3",
+                "llama4",
                 "minimax-m2",
                 "mistral",
                 "muse-glimmer",
