@@ -1,6 +1,8 @@
 """Files as people write them: what is wrong is found at its line and column, and nothing makes it raise."""
 
 import json
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -27,6 +29,16 @@ def told(text: str) -> list[tuple[int, int, str, str]]:
     held = read(text)
     found = [*held.broken, *(each for one in held.objects for each in one.found)]
     return sorted((each.line, each.column, each.finding.code, each.finding.field) for each in found)
+
+
+def test_a_stdin_that_is_closed_or_only_for_writing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(NoFileError, match="stdin is closed"):
+        list(sources(["-"]))
+    with Path(os.devnull).open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        with pytest.raises(NoFileError, match="stdin can't be read"):
+            list(sources(["-"]))
 
 
 # A rule that is about bytes has no example that is text.

@@ -83,6 +83,8 @@ def _tell(found: Iterable[Ended | Refused | UnknownKey]) -> int:
 @contextmanager
 def _opened(file: str) -> Iterator[BinaryIO]:
     if file == "-":
+        if sys.stdin is None:  # closed by the shell: <&-
+            raise ValueError("-: stdin is closed; name a file or pipe one in")
         yield sys.stdin.buffer
         return
     with Path(file).open("rb") as stream:

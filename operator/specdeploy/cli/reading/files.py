@@ -33,18 +33,27 @@ def sources(named: Iterable[str]) -> Iterator[Source]:
     """What is named: files, `-` for stdin, folders with all that is below them in the order of their names.
 
     Raises:
-        NoFileError: a name that is none, or a folder without a file.
+        NoFileError: a name that is none, a folder without a file, or a stdin that can't be read.
     """
     # Of `os.path`: it says no to names that no file system takes, where `Path` raises.
     for name in named:
         if name == STDIN:
-            yield _read("stdin", sys.stdin.buffer.read(MOST_BYTES + 1))
+            yield _piped()
         elif os.path.isdir(name):
             yield from _below(name)
         elif os.path.exists(name):
             yield _opened(name)
         else:
             raise NoFileError(f"{name}: no such file or folder")
+
+
+def _piped() -> Source:
+    if sys.stdin is None:  # closed by the shell: <&-
+        raise NoFileError(f"{STDIN}: stdin is closed; name a file or pipe one in")
+    try:
+        return _read("stdin", sys.stdin.buffer.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise NoFileError(f"{STDIN}: stdin can't be read ({error.strerror or error}); pipe a file in") from error
 
 
 def _below(folder: str) -> Iterator[Source]:
