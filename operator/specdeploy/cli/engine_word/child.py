@@ -62,9 +62,9 @@ def answer_for_gpus() -> None:
     """Lets a CPU build answer as a GPU build would, where its own rules would refuse what runs on a GPU.
 
     Triton and whole-model graphs: a CPU build has neither, so it takes the older model runner and refuses
-    `dspark` and adaptive verification, whatever else is right with them. AMX: on a processor without it there
-    is no prefix caching with latent attention, and no hybrid target that has it. A model's class is looked at in this
-    process, not in one of its own (10 s each): that is there for the sake of a GPU's driver.
+    `dspark` and adaptive verification, whatever else is right with them. AMX: on a processor without it
+    latent attention has no prefix caching, and a hybrid target with such attention is refused. A model's
+    class is looked at in this process, not in one of its own (10 s each): that is for a GPU's driver.
     """
     registry._run_in_subprocess = lambda look: look()
     engine_config.HAS_TRITON = True
