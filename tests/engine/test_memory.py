@@ -16,8 +16,11 @@ from specdeploy.engine.memory import (
     drafter_memory,
     requests_at_once,
 )
+from specdeploy.engine.options import VALUES
+from specdeploy.engine.serving import longest_request, sequences
 from specdeploy.engine.setting import Candidate, Setting, candidates_of, setting_of
 from specdeploy.engine.sizes import (
+    CACHE_BYTES,
     GIB,
     drafter_token_bytes,
     drafter_weights_gib,
@@ -140,10 +143,10 @@ def test_a_drafter_has_a_cache_of_its_own_unless_it_reads_the_targets(
 def test_a_drafter_on_one_gpu_weighs_whole_on_each() -> None:
     shared = drafter_memory(drafted(DENSE, HEAD, gpus=2))
     alone = drafter_memory(drafted(DENSE, HEAD, gpus=2, options={"draft_tensor_parallel_size": 1}))
-    assert shared is not None
-    assert alone is not None
-    sizes = [next(p.gib for p in each.parts if p.name == "drafter's weights") for each in (shared, alone)]
-    assert sizes == pytest.approx([1e9 / GIB, 2e9 / GIB])
+    written = drafter_memory(drafted(DENSE, HEAD, gpus=2, options={"draft_tensor_parallel_size": "1"}))
+    arms = [each for each in (shared, alone, written) if each is not None]
+    sizes = [next(p.gib for p in each.parts if p.name == "drafter's weights") for each in arms]
+    assert sizes == pytest.approx([1e9 / GIB, 2e9 / GIB, 2e9 / GIB])
 
 
 def test_the_cache_lost_to_a_drafter_is_its_weights_and_its_part_of_each_token() -> None:
@@ -166,6 +169,90 @@ def test_probabilistic_drafts_keep_their_logits_for_every_request() -> None:
     fewer = drafter_memory(drafted(DENSE, HEAD, 4, options=options, engine=args("--max-num-seqs", "64")))
     assert fewer is not None
     assert fewer.parts[-1].gib == pytest.approx(64 * 4 * 128_000 * 2 / GIB)
+
+
+@pytest.mark.parametrize(
+    ("words", "requests"),
+    [
+        (["--max-num-seqs", "2k"], 2000),
+        (["--max-num-seqs", "0.128k"], 128),
+        (["--max-num-batched-tokens", "512"], 512),
+        ([], 1024),
+        (["--performance-mode", "throughput"], None),  # moves the default
+    ],
+)
+def test_requests_at_once_are_the_same_wherever_they_are_reckoned(
+    words: list[str], requests: int | None
+) -> None:
+    options = {"draft_sample_method": "probabilistic"}
+    found = drafted(DENSE, HEAD, 4, options=options, engine=args(*words))
+    memory = drafter_memory(found)
+    assert memory is not None
+    (part,) = [each for each in memory.parts if each.name == "draft logits"]
+    assert part.gib == (None if requests is None else pytest.approx(requests * 4 * 128_000 * 2 / GIB))
+    assert sequences(found.setting) == requests
+
+
+@pytest.mark.parametrize(
+    ("gpu", "resource", "requests"),
+    [
+        ("MI300X", "amd.com/gpu", 1024),
+        ("MI300X", "amd.com/cpx_nps4", 256),  # 24 GiB
+        ("MI300X", "amd.com/dpx_nps1", 1024),  # 96 GiB
+        ("MI250", "amd.com/gpu", 256),
+        ("MI300A", "amd.com/cpx_nps1", None),  # its modes are not known
+    ],
+)
+def test_the_default_of_requests_at_once_goes_by_the_memory_of_the_device(
+    gpu: str, resource: str, requests: int | None
+) -> None:
+    assert sequences(setting(DENSE, gpu=gpu, accelerator={"resourceName": resource})) == requests
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "words"),
+    [
+        ("auto", 131_072, "16 bits"),
+        ("bfloat16", 131_072, "16 bits"),
+        ("fp8_e5m2", 65_536, "fp8_e5m2"),
+        ("int8_per_token_head", 65_536 * 1.03, "int8_per_token_head"),
+        ("int4_per_token_head", 65_536 * 0.53, "int4_per_token_head"),
+        ("turboquant_k8v4", None, "turboquant_k8v4"),
+        ("fp8_ds_mla", None, "fp8_ds_mla"),
+    ],
+)
+def test_a_token_in_the_cache_has_the_size_of_its_numbers(dtype: str, size: float | None, words: str) -> None:
+    memory = baseline_memory(setting(DENSE, engine=args("--kv-cache-dtype", dtype)))
+    assert memory is not None
+    assert memory.token_bytes == (None if size is None else pytest.approx(size))
+    assert memory.reckoning.endswith(f"cache in {words}")
+
+
+def test_the_cache_of_a_drafter_has_its_own_numbers_where_it_names_them() -> None:
+    memory = drafter_memory(drafted(DENSE, HEAD, options={"kv_cache_dtype": "fp8"}))
+    assert memory is not None
+    assert memory.token_bytes == 131_072 + 2 * 1 * 8 * 128 * 1
+
+
+def test_every_known_size_is_of_a_word_that_vllm_takes() -> None:
+    assert set(CACHE_BYTES) <= set(VALUES["kv_cache_dtype"])
+
+
+@pytest.mark.parametrize(
+    ("words", "longest"),
+    [
+        ([], 32_768),
+        (["--max-model-len", "16k"], 16_000),
+        (["--max-model-len", "auto"], None),
+        (["--hf-overrides", '{"max_position_embeddings": 131072}'], None),
+        (["--hf-config-path", "/models/other"], None),
+        (["--hf-overrides", "{}", "--max-model-len", "65536"], 65_536),
+    ],
+)
+def test_the_longest_request_is_the_arguments_or_that_of_the_config_that_is_read(
+    words: list[str], longest: int | None
+) -> None:
+    assert longest_request(setting(DENSE, engine=args(*words))) == longest
 
 
 def test_a_hybrid_target_has_blocks_the_size_of_one_layers_state_times_the_layers_with_a_cache() -> None:
@@ -212,6 +299,8 @@ def test_without_a_known_gpu_and_target_nothing_is_reckoned(found: Setting) -> N
         (Target("a/b", "f", "s"), {}, ("weights", "the size of a token in the cache")),
         (DENSE, args("--quantization", "fp8"), ("weights",)),
         (DENSE, args("--cpu-offload-gb", "32"), ("weights",)),
+        (DENSE, args("--cpu-offload-g", "32"), ("weights",)),
+        (DENSE, args("--quantization-config", "{}"), ()),
         (DENSE, args("--decode-context-parallel-size", "1"), ("the size of a token in the cache",)),
         (DENSE, args("--data-parallel-size", "1"), ()),
     ],

@@ -14,10 +14,16 @@ DSPARK = {"method": "dspark", "model": "org/draft", "numSpeculativeTokens": 7}
 MTP = {"method": "mtp", "numSpeculativeTokens": 1}
 
 
-def found(model: str, drafter: dict[str, Any]) -> set[str]:
+def found(model: str, drafter: dict[str, Any], *args: str) -> set[str]:
     """Codes of what is found on target and drafter."""
+    engine = {"args": list(args)}
     spec = Spec.model_validate(
-        {"model": model, "accelerator": {"count": 1}, "drafters": [{"name": "d", **drafter}]}
+        {
+            "model": model,
+            "accelerator": {"count": 1},
+            "engine": engine,
+            "drafters": [{"name": "d", **drafter}],
+        }
     )
     setting = setting_of(spec)
     return {each.code for each in (*on_spec(setting), *on_drafters(setting).get("d", ()))}
@@ -36,6 +42,17 @@ def test_a_drafter_is_no_longer_than_the_context_that_is_known(
     model: str, length: int, refused: bool
 ) -> None:
     assert ("SD442" in found(model, {**DSPARK, "options": {"max_model_len": length}})) is refused
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("--hf-overrides", '{"max_position_embeddings": 131072}'), ("--hf-config-path", "/models/longer")],
+)
+def test_what_the_catalogue_knows_of_a_config_that_is_replaced_bounds_nothing(args: tuple[str, ...]) -> None:
+    longer = {**DSPARK, "options": {"max_model_len": 40961, "dspark_draft_topk": 151937}}
+    assert {"SD442", "SD450"} <= found("Qwen/Qwen3-8B", longer)
+    assert not {"SD442", "SD450"} & found("Qwen/Qwen3-8B", longer, *args)
+    assert "SD442" in found("Qwen/Qwen3-8B", longer, *args, "--max-model-len", "40960")
 
 
 @pytest.mark.parametrize(

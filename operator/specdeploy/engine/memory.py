@@ -7,18 +7,28 @@ estimate is no promise: the engine itself measures what is left at its start.
 
 from dataclasses import dataclass
 
-from .accelerators import memory_gib_of
 from .catalogue.entries import Checkpoint, Target
 from .defaults import default
+from .kinds import as_whole
+from .serving import sequences
 from .setting import Candidate, Setting
-from .sizes import GIB, Part, drafter_token_bytes, drafter_weights_gib, target_token_bytes, weights_gib
+from .sizes import (
+    CACHE_BYTES,
+    GIB,
+    Part,
+    drafter_token_bytes,
+    drafter_weights_gib,
+    target_token_bytes,
+    weights_gib,
+)
 
 # Kernels' work space, the largest batch's activations and captured graphs. A round figure; what an engine
 # reports at its start replaces it.
 WORKSPACE_GIB = 6.0
+_PLAIN_BYTES = 2  # of a number in a cache that is not compressed
 
-_RESIZING = ("--quantization", "-q", "--cpu-offload-gb", "--offload-backend", "--hf-overrides")
-_SPREADING = ("--decode-context-parallel-size", "-dcp", "--prefill-context-parallel-size", "-pcp")
+_RESIZING = ("--quantization", "--cpu-offload-gb", "--offload-backend", "--hf-overrides")
+_SPREADING = ("--decode-context-parallel-size", "--prefill-context-parallel-size")
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Memory:
         token_bytes: of cache for one token of context, target and drafter together; None: unknown.
         state_block_bytes: of one block where some layers keep a state instead of a cache; None: no such
             layers, or unknown.
-        cache_dtype: of the numbers in the cache.
+        cache_dtype: of the numbers in the cache, as --kv-cache-dtype has it.
     """
 
     device_gib: float
@@ -46,7 +56,11 @@ class Memory:
     def reckoning(self) -> str:
         """The sum in words, with what it assumes."""
         taken = ", ".join(f"{part.gib:.0f} for {part.words}" for part in self.parts if part.gib is not None)
-        return f"{self.budget_gib:.0f} of {self.device_gib:g} GiB, less {taken}; cache in {self.cache_dtype}"
+        return f"{self.budget_gib:.0f} of {self.device_gib:g} GiB, less {taken}; cache in {self._cache_words}"
+
+    @property
+    def _cache_words(self) -> str:
+        return "16 bits" if CACHE_BYTES.get(self.cache_dtype) == _PLAIN_BYTES else self.cache_dtype
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -73,11 +87,6 @@ class Memory:
         if self.cache_gib is None or not self.state_block_bytes:
             return None
         return max(0, int(self.cache_gib * GIB / self.state_block_bytes))
-
-
-def device_gib(setting: Setting) -> float | None:
-    """Memory of one device that a pod gets; None where the spec does not tell which it is."""
-    return memory_gib_of(setting.gpu, setting.spec.accelerator.resource_name) if setting.gpu else None
 
 
 def baseline_memory(setting: Setting) -> Memory | None:
@@ -116,17 +125,8 @@ def requests_at_once(setting: Setting, tokens: int) -> tuple[int, int] | None:
     return memory.state_blocks // (groups * (1 + tokens)), memory.state_blocks // groups
 
 
-def max_num_seqs(setting: Setting) -> int:
-    """Requests at once in force; on an unknown GPU, the default of a large one."""
-    flag, device = setting.flag("--max-num-seqs"), device_gib(setting)
-    if flag and flag.value and flag.value.isdecimal():
-        return int(flag.value)
-    large = 192.0
-    return int(default("--max-num-seqs", setting.version, device or large))
-
-
 def _memory(setting: Setting, candidate: Candidate | None) -> Memory | None:
-    target, device = setting.target, device_gib(setting)
+    target, device = setting.target, setting.device_gib
     if target is None or device is None or setting.flag("--kv-cache-memory-bytes"):
         return None
     utilization = _utilization(setting, device)
@@ -158,7 +158,7 @@ def _target_weights(setting: Setting, target: Target) -> Part:
 
 def resized(setting: Setting) -> bool:
     """Whether arguments make the weights on the GPUs smaller than the checkpoint."""
-    return any(flag.name in _RESIZING for flag in setting.flags)
+    return any(setting.flag(option) is not None for option in _RESIZING)
 
 
 def _drafter_parts(candidate: Candidate, checkpoint: Checkpoint, target: Target) -> list[Part]:
@@ -178,9 +178,9 @@ def _drafter_weights(candidate: Candidate, checkpoint: Checkpoint) -> Part:
 
 def _draft_logits(candidate: Candidate, target: Target) -> Part:
     """Kept from one step to the next: requests x tokens x vocabulary, in 16 bits."""
-    if target.vocabulary is None:
+    requests, tokens = sequences(candidate.setting), candidate.drafter.num_speculative_tokens
+    if target.vocabulary is None or requests is None:
         return Part("draft logits", None, "")
-    requests, tokens = max_num_seqs(candidate.setting), candidate.drafter.num_speculative_tokens
     size = requests * tokens * target.vocabulary * 2 / GIB
     words = f"draft logits of {requests} requests x {tokens} tokens x a vocabulary of {target.vocabulary}"
     return Part("draft logits", size, words)
@@ -188,17 +188,22 @@ def _draft_logits(candidate: Candidate, target: Target) -> Part:
 
 def _target_token_bytes(setting: Setting, target: Target) -> float | None:
     parallel = setting.parallel
-    if any(flag.name in _SPREADING for flag in setting.flags):
+    if any(setting.flag(option) is not None for option in _SPREADING):
         return None
-    return target_token_bytes(
-        target, tensor=parallel.tensor, pipeline=parallel.pipeline, element=_cache_bytes(setting)
-    )
+    element = CACHE_BYTES.get(_cache_dtype(setting))
+    if element is None:
+        return None
+    return target_token_bytes(target, tensor=parallel.tensor, pipeline=parallel.pipeline, element=element)
 
 
 def _drafter_token_bytes(candidate: Candidate, checkpoint: Checkpoint, target: Target) -> float | None:
     setting = candidate.setting
     ranks = setting.parallel.tensor if checkpoint.model is None else _draft_ranks(candidate)
-    return drafter_token_bytes(checkpoint, target, tensor=ranks, element=_cache_bytes(setting))
+    own = candidate.options.get("kv_cache_dtype")
+    element = CACHE_BYTES.get(str(own) if own is not None else _cache_dtype(setting))
+    if element is None:
+        return None
+    return drafter_token_bytes(checkpoint, target, tensor=ranks, element=element)
 
 
 def _state_block_bytes(setting: Setting, target: Target) -> float | None:
@@ -209,8 +214,8 @@ def _state_block_bytes(setting: Setting, target: Target) -> float | None:
 
 
 def _draft_ranks(candidate: Candidate) -> int:
-    size = candidate.options.get("draft_tensor_parallel_size")
-    return size if isinstance(size, int) and size > 0 else candidate.setting.parallel.tensor
+    size = as_whole(candidate.options.get("draft_tensor_parallel_size"))
+    return size if size is not None and size > 0 else candidate.setting.parallel.tensor
 
 
 def _gpus(count: int) -> str:
@@ -219,11 +224,7 @@ def _gpus(count: int) -> str:
 
 def _cache_dtype(setting: Setting) -> str:
     flag = setting.flag("--kv-cache-dtype")
-    return (flag.value if flag else None) or "16 bits"
-
-
-def _cache_bytes(setting: Setting) -> int:
-    return 1 if "fp8" in _cache_dtype(setting) else 2
+    return (flag.value if flag else None) or "auto"
 
 
 def _utilization(setting: Setting, device: float) -> float:

@@ -14,8 +14,6 @@ _SUFFIXED = re.compile(r"(\d+)(\.\d+)?([kKmMgGtT])")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
-_TWO_IN_ONE = ("MI250", "MI250X")  # each half is a GPU of its own
-
 
 def is_on(setting: Setting, switch: str) -> bool:
     """Whether a flag without a value is in force: the last of `--x` and what turns it off decides."""
@@ -65,13 +63,20 @@ def sequences(setting: Setting) -> int | None:
     return default if default is None or tokens is None else min(default, tokens)
 
 
+def longest_request(setting: Setting) -> int | None:
+    """max_model_len in force, in tokens; None: unknown, or left to what fits."""
+    if setting.flag("--max-model-len") is not None:
+        return size_of(setting, "--max-model-len")
+    target = setting.as_published
+    return target.context if target else None
+
+
 def _default(setting: Setting, flag: str) -> int | None:
-    """vLLM's default on this GPU, where nothing else that moves it is set."""
-    gpu, moved = setting.gpu, setting.flag("--performance-mode") is not None or setting.parallel.data > 1
-    if gpu is None or moved:
+    """vLLM's default on this device, where nothing else that moves it is set."""
+    device, moved = setting.device_gib, setting.flag("--performance-mode") is not None
+    if device is None or moved or setting.parallel.data > 1:
         return None
-    memory = gpu.memory_gib / 2 if gpu.name in _TWO_IN_ONE else gpu.memory_gib
-    return int(default(flag, setting.version, memory))
+    return int(default(flag, setting.version, device))
 
 
 def _whole(text: str) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from specdeploy.api.spec import Drafter, Spec
 
-from .accelerators import GPUS, Gpu
+from .accelerators import GPUS, Gpu, memory_gib_of
 from .arguments import PARALLEL, parallel_size
 from .catalogue.entries import Checkpoint, Target
 from .catalogue.load import about, with_extra
@@ -16,6 +16,9 @@ from .flags import Flag, read_flags
 from .image import image_of, vllm_version
 from .revision import revision_of
 from .versions import Version
+
+# Arguments that give the target another config than its own.
+_OTHER_CONFIG = ("--hf-overrides", "--hf-config-path", "--rope-scaling")
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,18 @@ class Setting:
     target: Target | None
     taken_for: str | None
     catalogue: tuple[Target, ...]
+
+    @property
+    def device_gib(self) -> float | None:
+        """Memory of one device that a pod gets; None where the spec does not tell which it is."""
+        return memory_gib_of(self.gpu, self.spec.accelerator.resource_name) if self.gpu else None
+
+    @property
+    def as_published(self) -> Target | None:
+        """The target, where the config that vLLM reads is the one that the catalogue tells of: not of a build
+        that is known by its name alone, nor where arguments give it another config."""
+        replaced = any(self.flag(option) is not None for option in _OTHER_CONFIG)
+        return None if self.taken_for or replaced else self.target
 
     def flag(self, option: str) -> Flag | None:
         """The last flag that means `option` (`--max-model-len`), which is the one in force."""

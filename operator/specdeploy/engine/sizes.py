@@ -18,6 +18,22 @@ PARAMETER_BYTES: dict[str, float] = {
     "int4": 0.56,
 }
 
+# Bytes a number takes in the cache, by --kv-cache-dtype. Those per token and head carry a scale of four bytes
+# for each head, reckoned for heads of 128. Others are packed as only their kernels know, or are of one model.
+# Source: vLLM 0.32 (kv_cache_interface.py, STR_DTYPE_TO_TORCH_DTYPE).
+CACHE_BYTES: dict[str, float] = {
+    "auto": 2,
+    "bfloat16": 2,
+    "float16": 2,
+    "fp8": 1,
+    "fp8_e4m3": 1,
+    "fp8_e5m2": 1,
+    "fp8_inc": 1,
+    "fp8_per_token_head": 1.03,
+    "int8_per_token_head": 1.03,
+    "int4_per_token_head": 0.53,
+}
+
 
 @dataclass(frozen=True)
 class Part:
@@ -46,7 +62,7 @@ def drafter_weights_gib(checkpoint: Checkpoint) -> float | None:
 
 
 def target_token_bytes(
-    target: Target, *, tensor: int = 1, pipeline: int = 1, element: int = 2
+    target: Target, *, tensor: int = 1, pipeline: int = 1, element: float = 2
 ) -> float | None:
     """Bytes of cache of one token on one GPU; `element`: bytes of one number. None: unknown."""
     if target.layers is None or target.kv_heads is None or target.head_dim is None:
@@ -58,7 +74,7 @@ def target_token_bytes(
 
 
 def drafter_token_bytes(
-    checkpoint: Checkpoint, target: Target, *, tensor: int = 1, element: int = 2
+    checkpoint: Checkpoint, target: Target, *, tensor: int = 1, element: float = 2
 ) -> float | None:
     """The same of a drafter's own cache; 0 where it reads the target's."""
     layers = checkpoint.layers

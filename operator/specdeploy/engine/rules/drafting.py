@@ -6,7 +6,7 @@ from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.kinds import as_switch, as_whole
 from specdeploy.engine.options import MODELS
 from specdeploy.engine.runner import behind
-from specdeploy.engine.serving import size_of
+from specdeploy.engine.serving import longest_request
 from specdeploy.engine.setting import Candidate, Setting
 
 _E = "name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4"
@@ -72,18 +72,11 @@ DRAFT_LENGTH = Rule(
 
 def _check_length(candidate: Candidate) -> Iterator[Finding]:
     draft = as_whole(candidate.options.get("max_model_len"))
-    longest, whose = _longest(candidate.setting)
+    longest = longest_request(candidate.setting)
     if candidate.drafter.method in MODELS and draft is not None and longest is not None and draft > longest:
+        whose = "--max-model-len" if candidate.setting.flag("--max-model-len") else "context of"
         reason = f"it is {draft}, above the target's {whose} {longest}"
         yield DRAFT_LENGTH.at(f"{candidate.path}.options.max_model_len", reason, "lower it or remove it")
-
-
-def _longest(setting: Setting) -> tuple[int | None, str]:
-    """The target's max_model_len where it is told, and what tells it. A build that is known by its name alone
-    may have another."""
-    if setting.flag("--max-model-len") is not None or setting.target is None or setting.taken_for:
-        return size_of(setting, "--max-model-len"), "--max-model-len"
-    return setting.target.context, "context of"
 
 
 TOPK_RANGE = Rule(
@@ -99,7 +92,7 @@ TOPK_RANGE = Rule(
 
 
 def _check_topk(candidate: Candidate) -> Iterator[Finding]:
-    target, kept = candidate.setting.target, as_whole(candidate.options.get("dspark_draft_topk"))
+    target, kept = candidate.setting.as_published, as_whole(candidate.options.get("dspark_draft_topk"))
     vocabulary = target.vocabulary if target else None
     if candidate.drafter.method == "dspark" and kept and vocabulary and kept > vocabulary:
         reason = f"it is {kept}, the target's vocabulary has {vocabulary} tokens"

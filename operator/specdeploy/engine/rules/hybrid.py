@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
-from specdeploy.engine.memory import baseline_memory, device_gib, max_num_seqs, requests_at_once
+from specdeploy.engine.memory import baseline_memory, requests_at_once
+from specdeploy.engine.serving import sequences
 from specdeploy.engine.setting import Candidate, Setting
 
 STATES_DO_NOT_FIT = Rule(
@@ -29,9 +30,9 @@ STATES_DO_NOT_FIT = Rule(
 
 
 def _check_states(setting: Setting) -> Iterator[Finding]:
-    memory, asked = baseline_memory(setting), max_num_seqs(setting)
+    memory, asked = baseline_memory(setting), sequences(setting)
     blocks = memory.state_blocks if memory else None
-    if memory is None or blocks is None or asked <= blocks:
+    if memory is None or blocks is None or asked is None or asked <= blocks:
         return
     reason = f"{asked} requests at once, about {blocks} state blocks ({memory.reckoning})"
     yield STATES_DO_NOT_FIT.at(
@@ -65,14 +66,12 @@ HYBRID_DEFAULT = Rule(
 
 
 def _check_hybrid_default(setting: Setting) -> Iterator[Finding]:
-    target, device = setting.target, device_gib(setting)
+    target, device, requests = setting.target, setting.device_gib, sequences(setting)
     if target is None or target.attention != "hybrid" or target.state_mib is not None:
         return
-    if setting.flag("--max-num-seqs") or device is None or device > 192:
+    if setting.flag("--max-num-seqs") or requests is None or device is None or device > 192:
         return
-    reason = (
-        "the default of 1024 requests at once can be above the number of state blocks of this hybrid target"
-    )
+    reason = f"the default of {requests} requests at once can be above the state blocks of this hybrid target"
     yield HYBRID_DEFAULT.at("spec.engine.args", reason, "set --max-num-seqs (64 is known to start)")
 
 
@@ -105,8 +104,8 @@ def _check_speculative_states(setting: Setting) -> Iterator[Finding]:
         return
     most = max(each.num_speculative_tokens for each in drafters)
     index = next(index for index, each in enumerate(drafters) if each.num_speculative_tokens == most)
-    fit, asked = requests_at_once(setting, most), max_num_seqs(setting)
-    if fit is None or fit[0] >= min(asked, fit[1]):
+    fit, asked = requests_at_once(setting, most), sequences(setting)
+    if fit is None or asked is None or fit[0] >= min(asked, fit[1]):
         return
     reason = f"states of about {fit[0]} requests at once fit with it, {min(asked, fit[1])} without a drafter"
     fix = f"set --max-num-seqs to at most {_round_down(fit[0])}, if that many are enough, or fewer tokens"

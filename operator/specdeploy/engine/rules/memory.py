@@ -10,11 +10,10 @@ from specdeploy.engine.memory import (
     Memory,
     baseline_memory,
     cache_lost,
-    device_gib,
     drafter_memory,
     resized,
 )
-from specdeploy.engine.serving import size_of
+from specdeploy.engine.serving import longest_request
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.sizes import weights_gib
 
@@ -52,7 +51,7 @@ def _check_weights(setting: Setting) -> Iterator[Finding]:
 def _excess(setting: Setting) -> tuple[str, float, float] | None:
     """Weights that are more than all GPUs of a pod hold: how reckoned, GiB, and GiB of one GPU. A name alone
     tells their size too roughly for an error."""
-    device, target = device_gib(setting), setting.target
+    device, target = setting.device_gib, setting.target
     if device is None or target is None or setting.taken_for or resized(setting):
         return None
     weights = weights_gib(target)
@@ -104,7 +103,7 @@ _MORE_ROOM = "use more GPUs, or lower --max-model-len in spec.engine.args"
 
 
 def _too_small(setting: Setting, memory: Memory) -> bool:
-    longest = _longest(setting)
+    longest = longest_request(setting)
     if memory.cache_gib is not None and memory.cache_gib <= 0:
         return True
     tokens = memory.cache_tokens
@@ -112,18 +111,11 @@ def _too_small(setting: Setting, memory: Memory) -> bool:
 
 
 def _what_is_left(setting: Setting, memory: Memory) -> str:
-    left, longest = memory.cache_gib or 0.0, _longest(setting)
+    left, longest = memory.cache_gib or 0.0, longest_request(setting)
     holds = "" if memory.cache_tokens is None else f", {memory.cache_tokens} tokens"
     asked = "" if longest is None else f"; one request may have {longest}"
     gib = f"about {max(0.0, left):.0f} GiB of each GPU"
     return f"{gib} are left for the cache{holds}{asked} ({memory.reckoning})"
-
-
-def _longest(setting: Setting) -> int | None:
-    """max_model_len in force; None: unknown, or left to what fits."""
-    if setting.flag("--max-model-len") is None:
-        return setting.target.context if setting.target else None
-    return size_of(setting, "--max-model-len")
 
 
 DRAFTER_TAKES_CACHE = Rule(

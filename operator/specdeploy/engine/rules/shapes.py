@@ -15,8 +15,6 @@ _LONG = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
 _EXPERTS = "--enable-expert-parallel"
 _LENGTH = "--max-model-len"
 _NODE = 8  # GPUs
-# Arguments that give the target another config than its own.
-_OTHER_CONFIG = ("--hf-overrides", "--hf-config-path", "--rope-scaling")
 
 HEADS = Rule(
     "SD814",
@@ -34,7 +32,7 @@ HEADS = Rule(
 
 
 def _check_heads(setting: Setting) -> Iterator[Finding]:
-    target, ranks = _own(setting), setting.parallel.tensor
+    target, ranks = setting.as_published, setting.parallel.tensor
     if target is None or target.heads is None or _fits(target, target.heads, ranks):
         return
     kept = f" and {target.kv_heads} key-value heads" if _has_kv_heads(target) else ""
@@ -76,7 +74,7 @@ EXPERTS = Rule(
 
 
 def _check_experts(setting: Setting) -> Iterator[Finding]:
-    target, flag = _own(setting), setting.flag(_EXPERTS)
+    target, flag = setting.as_published, setting.flag(_EXPERTS)
     if flag is not None and is_on(setting, _EXPERTS) and target is not None and target.experts == 0:
         yield EXPERTS.at(
             f"spec.engine.args[{flag.index}]", "the target is dense, it has no experts", "remove it"
@@ -106,7 +104,7 @@ LONGER_THAN_PUBLISHED = Rule(
 
 
 def _check_length(setting: Setting) -> Iterator[Finding]:
-    target, asked, flag = _own(setting), size_of(setting, _LENGTH), setting.flag(_LENGTH)
+    target, asked, flag = setting.as_published, size_of(setting, _LENGTH), setting.flag(_LENGTH)
     if flag is None or asked is None or target is None or target.context is None or asked <= target.context:
         return
     if setting.variable(_LONG) not in (None, "", "0"):
@@ -115,12 +113,6 @@ def _check_length(setting: Setting) -> Iterator[Finding]:
     reason = f"it is {asked}, the target's context is {target.context} tokens"
     fix = f"lower it, stretch the context with --hf-overrides, or set {_LONG}=1 if you know better"
     yield rule.at(f"spec.engine.args[{flag.index}]", reason, fix)
-
-
-def _own(setting: Setting) -> Target | None:
-    """The target, where the config that vLLM reads is the one that the catalogue tells of."""
-    replaced = any(setting.flag(option) is not None for option in _OTHER_CONFIG)
-    return None if setting.taken_for or replaced else setting.target
 
 
 RULES: tuple[Rule, ...] = (HEADS, EXPERTS, TOO_LONG, LONGER_THAN_PUBLISHED)
