@@ -371,6 +371,60 @@ def test_a_gpu_computes_in_the_format_of_the_weights(gpu: str, model: str, codes
     assert [each.code for each in found if each.code in ("SD623", "SD624")] == codes
 
 
+@pytest.mark.parametrize(
+    ("gpu", "model", "fix"),
+    [
+        (
+            "MI355X",
+            "thinkingmachines/Inkling-NVFP4",
+            "use lightseekorg/Inkling-MXFP4, or another checkpoint in FP8 or BF16",
+        ),
+        (
+            "MI300X",
+            "thinkingmachines/Inkling-NVFP4",
+            "use lightseekorg/Inkling-MXFP4, or another checkpoint in FP8 or BF16",
+        ),
+        ("MI300X", "lightseekorg/Inkling-MXFP4", "use a checkpoint in FP8 or BF16"),
+        (
+            "MI300X",
+            "amd/MiniMax-M3-MXFP4",
+            "use MiniMaxAI/MiniMax-M3, or another checkpoint in FP8 or BF16",
+        ),
+        ("MI210", "thinkingmachines/Inkling-NVFP4", "use a checkpoint in BF16"),
+        ("MI355X", "org/x-NVFP4", "use a checkpoint in FP8 or BF16"),
+    ],
+)
+def test_another_build_of_the_target_is_named_where_the_catalogue_has_one(
+    gpu: str, model: str, fix: str
+) -> None:
+    spec = smallest("accelerator.type", gpu).model_copy(update={"model": model})
+    found = on_spec(setting_of(spec, image=CUSTOM))
+    assert [each.fix for each in found if each.code == "SD623"] == [fix]
+
+
+@pytest.mark.parametrize(
+    ("model", "args", "image", "places"),
+    [
+        ("Qwen/Qwen3-32B-FP8", ["--kv-cache-dtype", "fp8_e5m2"], CUSTOM, ["spec.engine.args[0]"]),
+        (
+            "Qwen/Qwen3-32B-FP8",
+            ["--kv-cache-dtype", "fp8_e5m2"],
+            "team/vllm:v0.20.0",
+            ["spec.engine.args[0]"],
+        ),
+        ("Qwen/Qwen3-32B-FP8", ["--kv-cache-dtype", "fp8"], CUSTOM, []),
+        ("Qwen/Qwen3-32B", ["--kv-cache-dtype", "fp8_e5m2"], CUSTOM, []),
+        ("Qwen/Qwen3-32B", ["-q", "fp8", "--kv-cache-dtype=fp8_e5m2"], CUSTOM, ["spec.engine.args[2]"]),
+        ("RedHatAI/Qwen3-32B-quantized.w4a16", ["--kv-cache-dtype", "fp8_e5m2"], CUSTOM, []),
+    ],
+)
+def test_weights_in_fp8_take_no_cache_in_the_other_format(
+    model: str, args: list[str], image: str, places: list[str]
+) -> None:
+    spec = smallest("engine.args", args).model_copy(update={"model": model})
+    assert [each.field for each in on_spec(setting_of(spec, image=image)) if each.code == "SD619"] == places
+
+
 # --- devices ---
 
 

@@ -15,9 +15,12 @@ STOCK_REPOSITORIES = ("vllm/vllm-openai-rocm", "docker.io/vllm/vllm-openai-rocm"
 NOT_ROCM: dict[str, str] = {
     "vllm/vllm-openai": "vLLM for CUDA",
     "vllm/vllm-openai-cpu": "vLLM for CPUs",
+    "vllm/vllm-openai-xpu": "vLLM for Intel's GPUs",
     "vllm/vllm-tpu": "vLLM for TPUs",
     "nvidia/vllm": "vLLM for CUDA",
 }
+_OTHER_PLATFORMS = "vllm/vllm-openai-"
+_ROCM_PLATFORM = "vllm/vllm-openai-rocm"
 # AMD's own images, which AMD no longer develops.
 DEPRECATED = ("rocm/vllm", "rocm/vllm-dev")
 
@@ -73,6 +76,17 @@ class Image:
         """Whether it is for this one, as far as its tag tells: gfx94X is for gfx942."""
         named = [each.lower().rstrip("x") for each in self.architectures]
         return not named or any(architecture.startswith(each) for each in named)
+
+
+def other_platform(image: Image) -> str | None:
+    """What is in an image that is not for AMD GPUs; None where it is for them, or its name does not tell.
+
+    The vLLM project has one repository for each platform.
+    """
+    project = image.project
+    if project.startswith(_OTHER_PLATFORMS) and not project.startswith(_ROCM_PLATFORM):
+        return NOT_ROCM.get(project, "vLLM for another platform")
+    return NOT_ROCM.get(project)
 
 
 def parse_image(image: str) -> Image:

@@ -5,8 +5,10 @@
 
 import re
 
-from .accelerators import DOMAIN
+from .accelerators import DOMAIN, Architecture
 from .attention import READ
+from .catalogue.entries import Precision
+from .catalogue.variants import build_of
 from .setting import Setting
 from .versions import beyond_tables
 
@@ -61,6 +63,29 @@ def precision_of(setting: Setting) -> tuple[str, str] | None:
         return None
     known = setting.target.precision if setting.target else None
     return _found("spec.model", known or setting.spec.model.rstrip("/").rpartition("/")[2])
+
+
+def other_build(setting: Setting) -> str | None:
+    """Another build of the target in the catalogue whose weights do better here; None where there is none.
+
+    One that the GPU computes in, else one in MXFP4, which gfx942 emulates and vLLM's recipes serve there.
+    """
+    if setting.gpu is None:
+        return None
+    name = build_of(setting.spec.model).model
+    builds: dict[Precision | None, str] = {}
+    for target in setting.catalogue:
+        build = build_of(target.model)
+        if target.model != setting.spec.model and build.model == name:
+            builds.setdefault(target.precision or build.precision, target.model)
+    return next((builds[each] for each in _formats_of(setting.gpu.can) if each in builds), None)
+
+
+def _formats_of(can: Architecture) -> tuple[Precision, ...]:
+    """Formats of weights, those first that are computed in."""
+    if can.mx:
+        return "mxfp4", "mxfp8", "fp8", "bf16"
+    return ("fp8", "bf16", "mxfp4") if can.fp8 else ("bf16",)
 
 
 def _found(field: str, text: str) -> tuple[str, str] | None:

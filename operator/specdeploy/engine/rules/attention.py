@@ -17,6 +17,7 @@ from specdeploy.engine.backends import (
     own_attention,
     unreadable_cache,
 )
+from specdeploy.engine.precision import precision_of
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import beyond_tables
 
@@ -109,6 +110,19 @@ CACHE_FORMAT = Rule(
     source="v1/attention/backends of vLLM 0.32 (supported_kv_cache_dtypes)",
     refused="engine: {attentionBackend: ROCM_ATTN, args: [--kv-cache-dtype, int8_per_token_head]}",
     passed="engine: {attentionBackend: TRITON_ATTN, args: [--kv-cache-dtype, int8_per_token_head]}",
+)
+
+CACHE_AND_WEIGHTS = Rule(
+    code="SD619",
+    name="cache-format-beside-fp8-weights",
+    severity=Severity.WARNING,
+    title="The KV cache is in fp8_e5m2 and the checkpoint in FP8",
+    why="vLLM stops where a checkpoint's quantisation has scales for a cache in FP8, which are for e4m3. "
+    "Before 0.24 that is every checkpoint in FP8; since then not one of compressed-tensors whose config.json "
+    "has no kv_cache_scheme.",
+    source="layers/attention/attention.py of vLLM 0.18 to 0.33; #8409 and #45040",
+    refused="model: Qwen/Qwen3-32B-FP8\nengine: {args: [--kv-cache-dtype, fp8_e5m2]}",
+    passed="model: Qwen/Qwen3-32B-FP8\nengine: {args: [--kv-cache-dtype, fp8_e4m3]}",
 )
 
 
@@ -224,6 +238,13 @@ def _check_chosen_cache(setting: Setting) -> Iterator[Finding]:
         yield CACHE_FORMAT.at(f"spec.engine.args[{flag.index}]", reason, "use fp8 or remove it")
 
 
+def _check_weights(setting: Setting) -> Iterator[Finding]:
+    flag, precision = setting.flag("--kv-cache-dtype"), precision_of(setting)
+    if flag is not None and flag.value == "fp8_e5m2" and precision is not None and precision[1] == "fp8":
+        reason = f"vLLM takes no cache in fp8_e5m2 beside weights in FP8 ({precision[0]})"
+        yield CACHE_AND_WEIGHTS.at(f"spec.engine.args[{flag.index}]", reason, "use fp8_e4m3, or remove it")
+
+
 RULES: tuple[Rule, ...] = (
     UNKNOWN_BACKEND,
     FOREIGN_BACKEND,
@@ -233,6 +254,7 @@ RULES: tuple[Rule, ...] = (
     WRONG_KIND,
     OWN_ATTENTION,
     CACHE_FORMAT,
+    CACHE_AND_WEIGHTS,
 )
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_target,)
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_target, _check_weights)
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_drafter,)

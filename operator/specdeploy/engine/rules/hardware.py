@@ -11,7 +11,7 @@ from specdeploy.engine.accelerators import DOMAIN, HEALTH_TAINTS
 from specdeploy.engine.aiter import variable_of
 from specdeploy.engine.backends import backend_of_drafter, known_backend
 from specdeploy.engine.options import MODELS
-from specdeploy.engine.precision import SUPPORTED, is_refused, precision_of
+from specdeploy.engine.precision import SUPPORTED, is_refused, other_build, precision_of
 from specdeploy.engine.setting import Candidate, Setting
 
 from . import attention, drafting_attention, kernels, known, naming, partitions
@@ -68,10 +68,11 @@ EMULATED = Rule(
     name="precision-is-emulated",
     severity=Severity.WARNING,
     title="The GPU does not compute in the precision of the checkpoint",
-    why="Where the hardware lacks a format, vLLM widens the weights and computes in 16 bits, which is slow, "
-    "or has no kernel at all. MXFP4 and MXFP8 need gfx950 (MI350X, MI355X); NVFP4 is NVIDIA's.",
+    why="Where the hardware lacks a format, vLLM widens the weights and computes in 16 bits: that may run, "
+    "as Inkling in MXFP4 does on MI300X, but it is slow, and not every model has a kernel for it. MXFP4 and "
+    "MXFP8 need gfx950 (MI350P, MI350X, MI355X); NVFP4 is NVIDIA's.",
     source="platforms/rocm.py (supports_mx) and the quark and modelopt layers of vLLM 0.32; recipes#926 "
-    "(Ling-3.0-flash on MI300X: 83 tokens/s in MXFP4, 589 in INT4)",
+    "(Ling-3.0-flash on MI300X: 83 tokens/s in MXFP4, 589 in INT4); vllm-project/recipes, Inkling",
     refused="model: MiniMaxAI/MiniMax-M3-MXFP8\naccelerator: {type: MI300X, count: 8}",
     passed="model: MiniMaxAI/MiniMax-M3-MXFP8\naccelerator: {type: MI355X, count: 8}",
 )
@@ -191,9 +192,9 @@ def _check_precision(setting: Setting) -> Iterator[Finding]:
     field, name = precision
     if name == "nvfp4" or (name in ("mxfp4", "mxfp8") and not gpu.can.mx):
         reason = f"{gpu.name} ({gpu.architecture}) does not compute in {name.upper()}"
-        yield EMULATED.at(
-            field, reason, "use a checkpoint in FP8 or BF16" if gpu.can.fp8 else "use one in BF16"
-        )
+        other = other_build(setting) if field == "spec.model" else None
+        named = f"use {other}, or another" if other else "use a"
+        yield EMULATED.at(field, reason, f"{named} checkpoint in {'FP8 or BF16' if gpu.can.fp8 else 'BF16'}")
     elif name == "fp8" and gpu.can.fp8 is None:
         reason = f"{gpu.name} ({gpu.architecture}) has no FP8"
         yield NO_FP8.at(field, reason, "use BF16, or 8-bit or 4-bit integers")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
-from specdeploy.engine.image import DEPRECATED, NOT_ROCM, parse_image, version_of_tag
+from specdeploy.engine.image import DEPRECATED, other_platform, parse_image, version_of_tag
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import NEWEST, OLDEST, Version, beyond_tables, parse_version
 
@@ -106,7 +106,8 @@ OLD_ROCM = Rule(
     name="image-with-an-old-rocm",
     severity=Severity.ERROR,
     title="The image's ROCm is older than the accelerator",
-    why="ROCm knows the architecture gfx950 (MI350X, MI355X) from 7.0 on; an older one lacks its kernels.",
+    why="ROCm knows the architecture gfx950 (MI350P, MI350X, MI355X) from 7.0 on; an older one lacks its "
+    "kernels.",
     source="AMD's release notes of ROCm 7.0",
     refused="""\
 accelerator: {type: MI355X, count: 2}
@@ -165,7 +166,7 @@ def _check_image(setting: Setting) -> Iterator[Finding]:
     if image.floats:
         reason = f"{image.tag or 'an image without a tag'} can be another engine in the next pod"
         yield FLOATING.at(_IMAGE, reason, "name a release, or add the image's digest")
-    other = NOT_ROCM.get(image.project)
+    other = other_platform(image)
     if other and setting.spec.accelerator.resource_name.startswith("amd.com/"):
         fix = "use vllm/vllm-openai-rocm with the same tag"
         yield OTHER_PLATFORM.at(_IMAGE, f"{image.project} is {other}, the pods have AMD GPUs", fix)
