@@ -4,11 +4,22 @@ A test fails when the committed page is another.
 """
 
 from pathlib import Path
+from textwrap import fill
 
-from specdeploy.engine.accelerators import ARCHITECTURES, GPUS, Gpu
+from specdeploy.engine.accelerators import (
+    ARCHITECTURES,
+    CONVERTING_FP8,
+    FP8_OF_CHECKPOINTS,
+    GPUS,
+    Architecture,
+    Gpu,
+)
 from specdeploy.engine.aiter import SWITCHES
 from specdeploy.engine.attention import BACKENDS, READ, Backend
-from specdeploy.engine.known_bad import KNOWN_BAD, NOT_CHECKABLE, KnownBad
+from specdeploy.engine.known_bad import KNOWN_BAD, NOT_CHECKABLE, OF_FLAVOURS, KnownBad
+from specdeploy.engine.rules.attention import CACHE_AND_WEIGHTS
+from specdeploy.engine.rules.hardware import NO_FP8
+from specdeploy.engine.rules.known import rule_of
 from specdeploy.engine.versions import ALWAYS, Span
 from tools.markdown import code, releases, table
 
@@ -29,9 +40,21 @@ With the device plugin's naming strategy `mixed` a partition is a resource of it
 `amd.com/gpu` too, and only the node's labels tell how large one is. Clusters that offer GPUs by dynamic
 resource allocation (DRA) alone are not supported yet.
 
-| Architecture | FP8 in hardware | MXFP4, MXFP8 in hardware | AITER |
-| --- | --- | --- | --- |
+| Architecture | FP8 in hardware | Checkpoints in FP8 | MXFP4, MXFP8 in hardware | AITER |
+| --- | --- | --- | --- | --- |
 """
+FLAVOURS = (
+    "FP8 has two flavours here. Checkpoints are in {ocp}; {converting} in {other}, in which the same bits mean "
+    "half as much. There vLLM converts a checkpoint as it loads it: the bits stay, only minus zero becomes zero, "
+    "and each scale is doubled, so that every weight keeps its value (`normalize_e4m3fn_to_e4m3fnuz` in "
+    "`layers/quantization/utils/w8a8_utils.py` of vLLM 0.18 to 0.33; pull request 7210). A cache in FP8 is, as a "
+    "rule, in the GPU's own flavour. So a checkpoint in FP8 is no reason against such a GPU and no rule says so; "
+    "what went wrong was code that did not convert, or could not: {rows} of the known-bad combinations below "
+    "({codes}). The other way round vLLM converts nothing: what becomes of a checkpoint in {other} where the "
+    "hardware has {ocp} nobody has reported, the catalogue lists none, and no rule speaks of it. "
+    "[{none}](rules/{none}.md) finds FP8 on a GPU that has none, [{cache}](rules/{cache}.md) a cache in e5m2 "
+    "beside weights in FP8."
+)
 ATTENTION = f"""
 ## Attention backends
 
@@ -62,7 +85,7 @@ Not known before the start:
 def page() -> str:
     """The whole page."""
     generations = "".join(
-        f"| {each.name} | {each.fp8 or 'no'} | {_yes(each.mx)} | {_yes(each.aiter)} |\n"
+        f"| {each.name} | {each.fp8 or 'no'} | {_loaded(each)} | {_yes(each.mx)} | {_yes(each.aiter)} |\n"
         for each in ARCHITECTURES.values()
     )
     return "".join(
@@ -71,6 +94,7 @@ def page() -> str:
             table(("Type", "Architecture", "GiB", "Device ids", "Partitions"), map(_gpu, GPUS.values())),
             PARTS,
             generations,
+            _flavours(),
             ATTENTION,
             table(
                 ("Backend", "Attention", "Runs on", "DFlash, DSpark", "Adaptive verification", "By itself"),
@@ -87,6 +111,26 @@ def page() -> str:
             table(("What", "Why, and what sees it"), NOT_CHECKABLE),
         )
     )
+
+
+def _loaded(architecture: Architecture) -> str:
+    if architecture.fp8 is None:
+        return "slow or not at all"
+    return "converted" if architecture.converts_fp8 else "as they are"
+
+
+def _flavours() -> str:
+    codes = sorted({rule_of(row).code for row in OF_FLAVOURS})
+    text = FLAVOURS.format(
+        ocp=FP8_OF_CHECKPOINTS,
+        converting=f"{' and '.join(CONVERTING_FP8)} {'computes' if len(CONVERTING_FP8) == 1 else 'compute'}",
+        other=ARCHITECTURES[CONVERTING_FP8[0]].fp8,
+        rows=len(OF_FLAVOURS),
+        codes=", ".join(f"[{code}](rules/{code}.md)" for code in codes),
+        none=NO_FP8.code,
+        cache=CACHE_AND_WEIGHTS.code,
+    )
+    return f"\n{fill(text, 110, break_long_words=False, break_on_hyphens=False)}\n"
 
 
 def _yes(fact: bool) -> str:

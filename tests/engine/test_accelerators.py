@@ -10,6 +10,7 @@ import pytest
 from specdeploy.api.engine_spec import AcceleratorType
 from specdeploy.engine.accelerators import (
     ARCHITECTURES,
+    CONVERTING_FP8,
     DEVICE_IDS,
     GPUS,
     LABEL,
@@ -82,6 +83,11 @@ def test_a_gpu_can_do_what_its_generation_can(
     can = GPUS[gpu].can
     assert (can.name, can.fp8, can.mx, can.aiter) == (architecture, fp8, mx, has_aiter)
     assert can is ARCHITECTURES[architecture]
+
+
+def test_checkpoints_in_fp8_are_converted_where_the_hardware_has_the_other_flavour() -> None:
+    assert CONVERTING_FP8 == ("gfx942",)
+    assert [each.converts_fp8 for each in ARCHITECTURES.values()] == [False, True, False]
 
 
 @pytest.mark.parametrize(

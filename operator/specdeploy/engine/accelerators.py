@@ -25,13 +25,17 @@ HEALTH_TAINTS = ("amd-gpu-unhealthy", "amd-dcm", "gpu.amd.com/memory-partition-c
 _PARTITION = re.compile(r"amd\.com/([a-z]{3})_(nps\d)")
 
 
+# The flavour of FP8 that checkpoints are in (OCP's). The same bits mean half as much in e4m3fnuz.
+FP8_OF_CHECKPOINTS = "e4m3fn"
+
+
 @dataclass(frozen=True)
 class Architecture:
     """What the GPUs of one generation can do, as vLLM's ROCm platform sees it.
 
     Attributes:
         name: as the compiler calls it.
-        fp8: format of 8-bit floats in hardware; None: there is none.
+        fp8: flavour of 8-bit floats in hardware; None: there are none.
         mx: whether it computes in MXFP4 and MXFP8; elsewhere they are emulated or refused.
         aiter: whether vLLM uses AITER's kernels on it (CDNA 3 and newer).
     """
@@ -40,6 +44,11 @@ class Architecture:
     fp8: str | None
     mx: bool
     aiter: bool
+
+    @property
+    def converts_fp8(self) -> bool:
+        """Whether its FP8 is another than that of checkpoints, so that vLLM converts them as it loads them."""
+        return self.fp8 not in (None, FP8_OF_CHECKPOINTS)
 
 
 ARCHITECTURES: dict[str, Architecture] = {
@@ -50,6 +59,9 @@ ARCHITECTURES: dict[str, Architecture] = {
         Architecture("gfx950", fp8="e4m3fn", mx=True, aiter=True),
     )
 }
+
+
+CONVERTING_FP8 = tuple(each.name for each in ARCHITECTURES.values() if each.converts_fp8)
 
 
 @dataclass(frozen=True)

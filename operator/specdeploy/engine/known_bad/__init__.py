@@ -6,6 +6,7 @@ no row and is named in `not_checkable`. Numbers are issues and pull requests of 
 other project is named.
 """
 
+from .formats import OF_FLAVOURS
 from .match import ABOUT_BACKENDS, KNOWN_BAD, of_drafter, of_spec
 from .not_checkable import HANDLED, NOT_CHECKABLE
 from .row import Effect, KnownBad
@@ -15,6 +16,7 @@ __all__ = [
     "HANDLED",
     "KNOWN_BAD",
     "NOT_CHECKABLE",
+    "OF_FLAVOURS",
     "Effect",
     "KnownBad",
     "of_drafter",

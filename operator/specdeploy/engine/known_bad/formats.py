@@ -1,18 +1,19 @@
-"""Rows about number formats, above all FP8 on gfx942, whose flavour is another one than that of checkpoints.
+"""Rows about number formats, above all FP8 on GPUs whose flavour is another one than that of checkpoints.
 
 What vLLM does with a checkpoint of the other flavour is on the page `docs/amd.md`.
 """
 
+from specdeploy.engine.accelerators import CONVERTING_FP8
 from specdeploy.engine.aiter import MASTER
 from specdeploy.engine.versions import between
 
 from .row import Effect, KnownBad
 
-_GFX942 = ("gfx942",)
-_CDNA3 = (*_GFX942, "gfx950")
+_CDNA3 = ("gfx942", "gfx950")
 _EXPERTS = "VLLM_ROCM_USE_AITER_MOE"
 
-ROWS: tuple[KnownBad, ...] = (
+# Where a checkpoint or a cache is not converted, or can't be.
+OF_FLAVOURS: tuple[KnownBad, ...] = (
     KnownBad(
         "minimax-m3-fp8-cache-on-gfx942",
         "MiniMax-M3's sparse attention reads a cache in FP8 as the other flavour of FP8: 1 % of GSM8K is "
@@ -23,7 +24,7 @@ ROWS: tuple[KnownBad, ...] = (
         measured=True,
         span=between(None, "0.24"),
         baseline=True,
-        architectures=_GFX942,
+        architectures=CONVERTING_FP8,
         targets=("minimax-m3*",),
         flags=(("--kv-cache-dtype", "fp8"),),
     ),
@@ -36,7 +37,7 @@ ROWS: tuple[KnownBad, ...] = (
         Effect.CRASH,
         span=between(None, "0.26"),
         baseline=True,
-        architectures=_GFX942,
+        architectures=CONVERTING_FP8,
         flags=(("--quantization", "=modelopt"),),
     ),
     KnownBad(
@@ -48,9 +49,13 @@ ROWS: tuple[KnownBad, ...] = (
         Effect.CRASH,
         span=between(None, "0.24"),
         baseline=True,
-        architectures=_GFX942,
+        architectures=CONVERTING_FP8,
         targets=("deepseek-v4*",),
     ),
+)
+
+ROWS: tuple[KnownBad, ...] = (
+    *OF_FLAVOURS,
     KnownBad(
         "laguna-fp8-cache",
         "quantised builds of Laguna have a cache in FP8, whose scales this release gives layers with another "
