@@ -43,18 +43,18 @@ resource allocation (DRA) alone are not supported yet.
 | Architecture | FP8 in hardware | Checkpoints in FP8 | MXFP4, MXFP8 in hardware | AITER |
 | --- | --- | --- | --- | --- |
 """
-FLAVOURS = (
-    "FP8 has two flavours here. Checkpoints are in {ocp}; {converting} in {other}, in which the same bits mean "
-    "half as much. There vLLM converts a checkpoint as it loads it: the bits stay, only minus zero becomes zero, "
-    "and each scale is doubled, so that every weight keeps its value (`normalize_e4m3fn_to_e4m3fnuz` in "
-    "`layers/quantization/utils/w8a8_utils.py` of vLLM 0.18 to 0.33; pull request 7210). A cache in FP8 is, as a "
-    "rule, in the GPU's own flavour. So a checkpoint in FP8 is no reason against such a GPU and no rule says so; "
-    "what went wrong was code that did not convert, or could not: {rows} of the known-bad combinations below "
-    "({codes}). The other way round vLLM converts nothing: what becomes of a checkpoint in {other} where the "
-    "hardware has {ocp} nobody has reported, the catalogue lists none, and no rule speaks of it. "
-    "[{none}](rules/{none}.md) finds FP8 on a GPU that has none, [{cache}](rules/{cache}.md) a cache in e5m2 "
-    "beside weights in FP8."
-)
+FLAVOURS = """
+FP8 has two flavours here. Checkpoints are in {ocp}; {converting} in {other}, in which the same bits mean
+half as much. There vLLM converts a checkpoint as it loads it: the bits stay, only minus zero becomes zero,
+and each scale is doubled, so that every weight keeps its value (`normalize_e4m3fn_to_e4m3fnuz` in
+`layers/quantization/utils/w8a8_utils.py` of vLLM 0.18 to 0.33; pull request 7210). A cache in FP8 is, as a
+rule, in the GPU's own flavour. So a checkpoint in FP8 is no reason against such a GPU and no rule says so;
+what went wrong was code that did not convert, or could not: {rows} of the known-bad combinations below
+({codes}). The other way round vLLM converts nothing: what becomes of a checkpoint in {other} where the
+hardware has {ocp} nobody has reported, the catalogue lists none, and no rule speaks of it.
+[{none}](rules/{none}.md) finds FP8 on a GPU that has none, [{cache}](rules/{cache}.md) a cache in e5m2
+beside weights in FP8.
+"""
 ATTENTION = f"""
 ## Attention backends
 
@@ -130,7 +130,8 @@ def _flavours() -> str:
         none=NO_FP8.code,
         cache=CACHE_AND_WEIGHTS.code,
     )
-    return f"\n{fill(text, 110, break_long_words=False, break_on_hyphens=False)}\n"
+    filled = fill(" ".join(text.split()), 110, break_long_words=False, break_on_hyphens=False)
+    return f"\n{filled}\n"
 
 
 def _yes(fact: bool) -> str:

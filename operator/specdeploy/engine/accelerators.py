@@ -47,7 +47,7 @@ class Architecture:
 
     @property
     def converts_fp8(self) -> bool:
-        """Whether its FP8 is another than that of checkpoints, so that vLLM converts them as it loads them."""
+        """Whether its FP8 is another than that of checkpoints, so that vLLM converts them at load."""
         return self.fp8 not in (None, FP8_OF_CHECKPOINTS)
 
 

@@ -34,7 +34,8 @@ NOT_CHECKABLE: tuple[tuple[str, str], ...] = (
     ),
     (
         "Memory of a device where amd.com/gpu is a partition (naming strategy `single`)",
-        "only the node's labels tell; accelerator.type bounds the kind of GPU",
+        "only the node's labels tell, which is said where a pod finds no room; accelerator.type bounds the "
+        "kind of GPU",
     ),
     (
         "Requests with min_p or logit_bias, which speculation answers with 400",
