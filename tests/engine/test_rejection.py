@@ -73,6 +73,31 @@ def test_what_needs_greedy_drafts_is_refused_with_sampled_ones(
 
 
 @pytest.mark.parametrize(
+    ("image", "more", "found"),
+    [
+        ("v0.33.0", {}, True),
+        ("v0.29.0", {}, True),
+        ("v0.28.0", {}, False),
+        ("v0.25.0", {}, False),
+        ("v0.33.0", {"parallel_drafting": True}, False),  # leads to the V1 runner
+    ],
+)
+def test_sampled_drafts_without_logits_are_refused_by_the_v2_runner_alone(
+    image: str, more: dict[str, Any], found: bool
+) -> None:
+    options = {"use_local_argmax_reduction": True, "draft_sample_method": "probabilistic", **more}
+    assert ("SD425" in codes(drafter("eagle3", options=options), image=f"team/vllm:{image}")) is found
+
+
+def test_sampled_drafts_without_logits_pass_where_the_v1_runner_is_forced() -> None:
+    one = drafter(
+        "eagle3", options={"use_local_argmax_reduction": True, "draft_sample_method": "probabilistic"}
+    )
+    env = [{"name": "VLLM_USE_V2_MODEL_RUNNER", "value": "0"}]
+    assert "SD425" not in codes(one, path="engine.env", value=env)
+
+
+@pytest.mark.parametrize(
     ("requests", "tokens", "gpu", "found"),
     [
         (512, 4, "MI300X", []),

@@ -8,7 +8,7 @@ import pytest
 
 from specdeploy.engine.serving import batched_tokens, is_on, object_of, sequences, size_of
 from specdeploy.engine.setting import Setting, setting_of
-from tests.engine.findings import codes
+from tests.engine.findings import codes, on_drafter
 from tests.engine.specs import drafter, smallest
 
 LONG = {"prompt_lookup_min": 8, "prompt_lookup_max": 8}
@@ -70,6 +70,37 @@ def test_a_step_has_room_beside_the_drafts(
 
     assert most == 0 or found(most)
     assert not found(most + 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "version", "reason", "lower"),
+    [
+        (
+            "draft_model",
+            {},
+            "0.27.0",
+            "beside 2 that the drafter adds, 1 for each of 2 requests",
+            "--max-num-seqs",
+        ),
+        (
+            "draft_model",
+            {"parallel_drafting": True},
+            "0.27.0",
+            "beside 8 that the drafter adds, 4 for each of 2 requests",
+            "numSpeculativeTokens or --max-num-seqs",
+        ),
+        ("draft_model", {}, "0.32.0", "beside 1 that the drafter adds", None),
+        ("dflash", {}, "0.33.0", "beside 5 that the drafter adds", "numSpeculativeTokens"),
+    ],
+)
+def test_what_would_make_room_is_named_and_nothing_else(
+    method: str, options: dict[str, Any], version: str, reason: str, lower: str | None
+) -> None:
+    args = ["--max-num-batched-tokens", "1", "--max-num-seqs", "2"]
+    found = on_drafter(drafter(method, options=options), args=args, image=f"team/vllm:v{version}")
+    (told,) = [each for each in found if each.code == "SD503"]
+    assert told.reason == f"max_num_batched_tokens 1 has no room {reason}"
+    assert told.fix == "raise --max-num-batched-tokens" + (f", or lower {lower}" if lower else "")
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,15 @@ NESTED = (
         (["-dp", "2", "--data-parallel-size-local", "2"], "ranks-that-do-not-fit", False),
         (["--enforce-eager"], "enforce-eager", True),
         (["--enforce-eager", "--no-enforce-eager"], "enforce-eager", False),
+        (["-O0"], "enforce-eager", True),
+        (["-O", "0"], "enforce-eager", True),
+        (["--optimization-level", "0"], "enforce-eager", True),
+        (["-O1"], "enforce-eager", False),
+        (["-O0", "-O2"], "enforce-eager", False),
+        (["-O0", "-cc.cudagraph_mode=FULL"], "enforce-eager", False),
+        (["-cc.cudagraph_mode=none"], "enforce-eager", True),
+        (["--compilation-config", '{"cudagraph_mode": "NONE"}'], "enforce-eager", True),
+        (["--compilation-config", '{"mode": 0}'], "enforce-eager", False),
         (["--gpu-memory-utilization", "0"], "memory-share", True),
         (["--gpu-memory-utilization", "0.001"], "memory-share", False),
         (["--gpu-memory-utilization", "1"], "memory-share", False),
@@ -91,6 +100,12 @@ def test_from_the_release_on_that_pairs_them_a_switch_is_off_by_its_disable_form
     assert ("sleep-mode-with-drafters" in names(given)) is found
 
 
+def test_what_leaves_no_graphs_is_found_at_the_argument_that_decides() -> None:
+    args = ["-cc.cudagraph_mode=NONE", "--max-num-seqs", "8", "-O0"]
+    found = [each for each in on_spec(setting_of(smallest("engine.args", args))) if each.code == "SD164"]
+    assert [each.field for each in found] == ["spec.engine.args[0]"]
+
+
 def test_sleep_mode_alone_is_not_told() -> None:
     given = smallest("engine.args", ["--enable-sleep-mode"]).model_copy(update={"drafters": []})
     assert "sleep-mode-with-drafters" not in names(given)
@@ -113,6 +128,15 @@ def test_a_switch_among_the_variables_is_told_when_it_is_on(
     name: str, rule: str, value: str | None, found: bool
 ) -> None:
     assert (rule in names(smallest("engine.env", [{"name": name, "value": value}]))) is found
+
+
+def test_a_switch_that_is_refused_by_policy_is_no_secret() -> None:
+    source = {"valueFrom": {"configMapKeyRef": {"name": "switches", "key": "lora"}}}
+    refused, other = "VLLM_ALLOW_RUNTIME_LORA_UPDATING", "VLLM_SERVER_DEV_MODE"
+    given = smallest("engine.env", [{"name": refused, **source}, {"name": other, **source}])
+    found = [each for each in on_spec(setting_of(given)) if each.code in ("SD132", "SD135")]
+    assert [each.field for each in found] == ["spec.engine.env[0]"]
+    assert "can't be seen" in found[0].reason
 
 
 VOLUME = {"persistentVolumeClaim": {"claimName": "models"}}

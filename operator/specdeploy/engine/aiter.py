@@ -1,7 +1,7 @@
 """AITER's switches: the variables that choose its kernels, and whether each is on.
 
-Read by `backends`, `known_bad` and `rules.attention`. Source: vLLM 0.32 (envs.py, _aiter_ops.py), and the
-defaults that 0.33 changed.
+Read by `attention`, `backends`, `known_bad`, `rules.kernels` and `rules.hardware`. Source: vLLM 0.32
+(envs.py, _aiter_ops.py), and the defaults that 0.33 changed.
 """
 
 from dataclasses import dataclass

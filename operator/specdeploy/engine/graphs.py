@@ -1,10 +1,13 @@
-"""Which graphs an engine captures. `known_bad` and the rules on combinations ask here.
+"""Which graphs an engine captures. `known_bad` asks here, and `rules.room`, `.schedule`, `.serving` and
+`.verification`.
 
-Source: vLLM 0.32 (config/compilation.py, CUDAGraphMode; config/vllm.py, OptimizationLevel).
+Source: vLLM 0.32 (config/compilation.py, CUDAGraphMode; config/vllm.py, OptimizationLevel, whose levels have
+meant the same since 0.12).
 """
 
 import json
 
+from .flags import Flag
 from .kinds import as_whole
 from .serving import is_on, object_of, size_of
 from .setting import Setting
@@ -17,12 +20,25 @@ _BY_LEVEL = {"0": "NONE", "1": "PIECEWISE"}
 
 def cudagraph_mode(setting: Setting) -> str:
     """The mode that is asked for, upper case: a name of vLLM's CUDAGraphMode, or whatever stands there."""
+    return _decided(setting)[0]
+
+
+def without_graphs(setting: Setting) -> Flag | None:
+    """The argument by which nothing is captured; None: something is."""
+    mode, by = _decided(setting)
+    return by if mode == "NONE" else None
+
+
+def _decided(setting: Setting) -> tuple[str, Flag | None]:
+    """The mode, and the argument that asks for it, if one does."""
+    eager, level = setting.flag("--enforce-eager"), setting.flag("--optimization-level")
     if is_on(setting, "--enforce-eager"):
-        return "NONE"
-    given = [_mode_in(flag.key, flag.value) for flag in setting.flags if flag.means("--compilation-config")]
-    modes = [mode for mode in given if mode is not None]
-    level = setting.flag("--optimization-level")
-    return modes[-1] if modes else _BY_LEVEL.get((level.value or "") if level else "", DEFAULT)
+        return "NONE", eager
+    configs = [flag for flag in reversed(setting.flags) if flag.means("--compilation-config")]
+    for flag in configs:
+        if (mode := _mode_in(flag.key, flag.value)) is not None:
+            return mode, flag
+    return _BY_LEVEL.get((level.value or "") if level else "", DEFAULT), level
 
 
 def captures_whole_steps(setting: Setting) -> bool:

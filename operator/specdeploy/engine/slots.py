@@ -1,8 +1,10 @@
-"""Room that a drafter takes in a step's token budget, as vLLM counts it. `rules.combinations` compares it.
+"""Room that a drafter takes in a step's token budget, as vLLM counts it. `rules.room` compares it.
 
 The count has changed twice: up to 0.27 every request that may run had to fit, up to 0.32 one request, and
 since then its lookahead. Source: VllmConfig and SpeculativeConfig of vLLM 0.18 to 0.33.
 """
+
+from dataclasses import replace
 
 from .kinds import as_switch
 from .options import EAGLES
@@ -21,6 +23,17 @@ def needed_slots(candidate: Candidate, requests: int) -> int:
     if _OF_ALL_REQUESTS.holds(version):
         return _masked_tokens(candidate) * requests
     return _new_tokens(candidate)
+
+
+def grows_with(candidate: Candidate, requests: int) -> tuple[str, ...]:
+    """What these tokens grow with, so that less of it would help: as a spec names it."""
+    needed, drafter = needed_slots(candidate, requests), candidate.drafter
+    longer = drafter.model_copy(update={"num_speculative_tokens": drafter.num_speculative_tokens + 1})
+    grown = {
+        "numSpeculativeTokens": needed_slots(replace(candidate, drafter=longer), requests),
+        "--max-num-seqs": needed_slots(candidate, requests + 1),
+    }
+    return tuple(name for name, tokens in grown.items() if tokens > needed)
 
 
 def lookahead(candidate: Candidate) -> int:

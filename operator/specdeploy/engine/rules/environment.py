@@ -113,9 +113,14 @@ def _check_owned(setting: Setting) -> Iterator[Finding]:
 
 def _check_switches(setting: Setting) -> Iterator[Finding]:
     for index, variable in enumerate(setting.spec.engine.env or []):
-        if variable.name in _SWITCHES and (variable.value or "").strip().lower() not in _OFF:
-            rule, reason, fix = _SWITCHES[variable.name]
+        if variable.name not in _SWITCHES:
+            continue
+        rule, reason, fix = _SWITCHES[variable.name]
+        if (variable.value or "").strip().lower() not in _OFF:
             yield rule.at(_path(index), f"{variable.name}: {reason}", fix)
+        elif variable.value_from is not None and rule.severity is Severity.ERROR:
+            reason = f"{variable.name}: its value can't be seen here, and on it is refused"
+            yield rule.at(_path(index), reason, fix)
 
 
 def _path(index: int) -> str:

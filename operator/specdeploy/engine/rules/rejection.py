@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine import options as table
 from specdeploy.engine.kinds import as_switch, as_whole
+from specdeploy.engine.methods import Runner
+from specdeploy.engine.runner import V2_DEFAULT, runner_of
 from specdeploy.engine.serving import sequences
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import since
@@ -22,8 +24,7 @@ SYNTHETIC = Rule(
     severity=Severity.ERROR,
     title="Synthetic acceptance makes answers up",
     why="Refused by policy: it accepts drafted tokens at a chosen rate, right or wrong, so users would "
-    "read garbage "
-    "at a speed that no real drafter has.",
+    "read garbage at a speed that no real drafter has.",
     source="SpeculativeConfig of vLLM 0.32: a hook for benchmarks",
     refused=_example("rejection_sample_method: synthetic, synthetic_acceptance_length: 3"),
     passed=_example("rejection_sample_method: standard"),
@@ -34,8 +35,7 @@ LOSSY = Rule(
     severity=Severity.ERROR,
     title="The rejection method changes what users read",
     why="Refused by policy: fly lets some tokens pass that the target would not have written. A drafter "
-    "has to say "
-    "allowLossy: true for that.",
+    "has to say allowLossy: true for that.",
     source="SpeculativeConfig of vLLM 0.33: fly",
     refused=_example("rejection_sample_method: fly"),
     passed=_example("rejection_sample_method: fly", more=", allowLossy: true"),
@@ -117,8 +117,8 @@ PROBABILISTIC_ARGMAX = Rule(
     name="sampled-drafts-without-logits",
     severity=Severity.ERROR,
     title="Drafts can't be sampled from logits that are never gathered",
-    why="The parser takes it; the V2 runner refuses it when it loads the drafter, after the weights of "
-    "the target.",
+    why="The parser takes it; the V2 runner, which drafters have from 0.29 on, refuses it when it loads the "
+    "drafter, after the weights of the target.",
     source="vLLM 0.32: the speculator's check of use_local_argmax_reduction",
     refused=_example("use_local_argmax_reduction: true, draft_sample_method: probabilistic"),
     passed=_example("use_local_argmax_reduction: true"),
@@ -152,8 +152,7 @@ PROBABILISTIC_MEMORY = Rule(
     severity=Severity.ADVICE,
     title="Sampled drafts keep logits for every request that may run",
     why="The engine reserves requests x tokens x vocabulary numbers: with 1024 requests, 7 tokens and a "
-    "vocabulary "
-    "of 150 000 about 2 GiB in BF16, which KV blocks lose.",
+    "vocabulary of 150 000 about 2 GiB in BF16, which KV blocks lose.",
     source="SpeculativeConfig of vLLM 0.33: draft_sample_method",
     refused=_example("draft_sample_method: probabilistic"),
     passed="engine: {args: [--max-num-seqs, '128']}\n" + _example("draft_sample_method: probabilistic"),
@@ -169,13 +168,17 @@ def _check_probabilistic(candidate: Candidate) -> Iterator[Finding]:
     if as_switch(options.get("use_heterogeneous_vocab")):
         reason = "use_heterogeneous_vocab takes greedy drafts alone"
         yield PROBABILISTIC_VOCABULARY.at(field, reason, "remove one of the two")
-    if as_switch(options.get("use_local_argmax_reduction")):
+    if as_switch(options.get("use_local_argmax_reduction")) and _runs_on_v2(candidate):
         reason = "use_local_argmax_reduction never gathers the logits to sample from"
         yield PROBABILISTIC_ARGMAX.at(field, reason, "remove one of the two")
     requests, tokens = sequences(candidate.setting), candidate.drafter.num_speculative_tokens
     if requests is not None and requests * tokens > _MANY_ROWS and not _is_measured(candidate):
         reason = f"it reserves logits for {requests} requests x {tokens} tokens"
         yield PROBABILISTIC_MEMORY.at(field, reason, "lower --max-num-seqs to what you serve, in every arm")
+
+
+def _runs_on_v2(candidate: Candidate) -> bool:
+    return V2_DEFAULT.holds(candidate.setting.version) and runner_of(candidate) is Runner.V2
 
 
 def _is_measured(candidate: Candidate) -> bool:

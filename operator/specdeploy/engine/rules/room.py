@@ -6,10 +6,12 @@ from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.graphs import captured_tokens
 from specdeploy.engine.serving import batched_tokens, is_on, sequences
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.slots import limits_requests, lookahead, needed_slots
+from specdeploy.engine.slots import grows_with, limits_requests, lookahead, needed_slots
 
 _EAGLE = "drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4}]"
 _DFLASH = "drafters: [{name: d, method: dflash, model: org/draft, numSpeculativeTokens: 7}]"
+
+_SEQS = "--max-num-seqs"
 
 
 def _args(*words: str) -> str:
@@ -32,9 +34,8 @@ BUDGET = Rule(
     name="token-budget",
     severity=Severity.ERROR,
     title="A step can't hold the drafts",
-    why="The engine refuses to start when max_num_batched_tokens leaves no room beside the drafted "
-    "tokens: of "
-    "every request that may run up to 0.27, of one from then on.",
+    why="The engine refuses to start when max_num_batched_tokens leaves no room beside the tokens that the "
+    "drafter adds: for every request that may run up to 0.27, for one from then on.",
     source="VllmConfig of vLLM 0.18 to 0.33",
     refused=_args("--max-num-batched-tokens", "8", "--max-num-seqs", "1") + _DFLASH,
     passed=_args("--max-num-batched-tokens", "9", "--max-num-seqs", "1") + _DFLASH,
@@ -55,9 +56,9 @@ DEFAULT_BUDGET = Rule(
     name="token-budget-by-default",
     severity=Severity.WARNING,
     title="vLLM's default budget can't hold the drafts of all requests",
-    why="Up to 0.27 the drafts of every request that may run have to fit into max_num_batched_tokens, "
-    "8192 by "
-    "default for 1024 requests; else the engine refuses to start. Some multimodal models raise the default.",
+    why="Up to 0.27 the drafts of every request that may run have to fit into max_num_batched_tokens, 8192 "
+    "by default for 1024 requests; else the engine refuses to start. Some multimodal models raise the "
+    "default.",
     source="VllmConfig and EngineArgs of vLLM 0.18 to 0.27",
     refused="engine: {vllmVersion: '0.27.1'}\n" + _DFLASH.replace("7", "15"),
     passed="engine: {vllmVersion: '0.28.0'}\n" + _DFLASH.replace("7", "15"),
@@ -68,8 +69,7 @@ FEWER_REQUESTS = Rule(
     severity=Severity.WARNING,
     title="The drafter lowers the number of requests that run at once",
     why="vLLM sets max_num_active_seqs to max_num_batched_tokens / lookahead with a line in the log; the "
-    "baseline "
-    "keeps its own, and the difference shows as queueing.",
+    "baseline keeps its own, and the difference shows as queueing.",
     source="vLLM 0.33: dflash and dspark",
     refused=_args("--max-num-batched-tokens", "4096") + _DFLASH,
     passed=_args("--max-num-batched-tokens", "4096", "--max-num-seqs", "256") + _DFLASH,
@@ -92,8 +92,12 @@ def _check_budget(candidate: Candidate) -> Iterator[Finding]:
     needed = needed_slots(candidate, requests or 1)
     if budget is not None and budget <= needed:
         rule = BUDGET if candidate.setting.flag("--max-num-batched-tokens") else DEFAULT_BUDGET
-        reason = f"max_num_batched_tokens {budget} has no room beside {needed} drafted tokens"
-        fix = "raise --max-num-batched-tokens, or lower numSpeculativeTokens or --max-num-seqs"
+        lower = grows_with(candidate, requests or 1)
+        each = (
+            f", {needed // requests} for each of {requests} requests" if requests and _SEQS in lower else ""
+        )
+        reason = f"max_num_batched_tokens {budget} has no room beside {needed} that the drafter adds{each}"
+        fix = ", or lower ".join(("raise --max-num-batched-tokens", *([" or ".join(lower)] if lower else [])))
         yield rule.at(candidate.path, reason, fix)
     elif limits_requests(candidate):
         yield from _check_requests(candidate, budget, requests)

@@ -8,6 +8,7 @@ from typing import Any
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.arguments import parallel_flags, whole
 from specdeploy.engine.flags import Flag
+from specdeploy.engine.graphs import without_graphs
 from specdeploy.engine.serving import is_on, size_of
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -66,7 +67,7 @@ EAGER = Rule(
     title="The engine runs without graphs",
     why="Without graphs every small kernel is launched by the CPU. Both arms are slow, a drafter most of "
     "all, and what a trial finds does not hold for an engine with graphs.",
-    source="vLLM's documentation of --enforce-eager",
+    source="vLLM's documentation of --enforce-eager, OptimizationLevel (-O0) and CUDAGraphMode (NONE)",
     refused="engine: {args: [--enforce-eager]}",
     passed="engine: {args: [--no-enforce-eager]}",
 )
@@ -193,8 +194,8 @@ def _check_ranks(setting: Setting) -> Iterator[Finding]:
 
 
 def _check_eager(setting: Setting) -> Iterator[Finding]:
-    flag = setting.flag("--enforce-eager")
-    if flag and is_on(setting, "--enforce-eager"):
+    flag = without_graphs(setting)
+    if flag:
         yield EAGER.at(_path(flag), "the engine runs without graphs", "remove it")
 
 

@@ -21,8 +21,7 @@ WRONG_WORD = Rule(
     severity=Severity.ERROR,
     title="No release of vLLM knows the word",
     why="Cache types, MoE backends and, in the stock image, quantizations are closed lists; the engine "
-    "refuses "
-    "to start.",
+    "refuses to start.",
     source="vLLM 0.18 to 0.33: CacheDType, MoEBackend, QuantizationMethods",
     refused=_example("kv_cache_dtype: fp8_e4m3fn"),
     passed=_example("kv_cache_dtype: fp8_e4m3"),
@@ -33,8 +32,7 @@ UNSURE_WORD = Rule(
     severity=Severity.WARNING,
     title="The word is in no list of vLLM's, but this image may have longer ones",
     why="The image is newer than the tables or its version is unknown; or it is not the stock one, and a "
-    "package "
-    "in it may add quantizations, and from 0.33 on cache types.",
+    "package in it may add quantizations, and from 0.33 on cache types.",
     source="vLLM 0.18 to 0.33: CacheDType, MoEBackend, QuantizationMethods",
     refused=_example("kv_cache_dtype: ours", "engine: {image: 'registry.example/team/vllm:v0.33.0'}"),
     passed=_example("kv_cache_dtype: fp8", "engine: {image: 'registry.example/team/vllm:v0.33.0'}"),
