@@ -1,7 +1,7 @@
 """Rules on a target's shape: heads and experts that do not fit the GPUs, requests longer than it can take.
 
-What is only published of a model, and not read in its config.json, is a reason to warn and no more; what
-another config replaces, or what is taken by the name of a build, is none at all.
+A length that is only published, and not read in its config.json, is a reason to warn and no more; what another
+config replaces, or what is taken by the name of a build, is none at all.
 """
 
 from collections.abc import Callable, Iterator
