@@ -109,6 +109,23 @@ def test_words_that_no_flag_takes_are_stray(words: list[str], stray: list[int]) 
     assert list(parser.stray_words(words, NEWEST)) == stray
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--enforce-eager", "true"], True),
+        (["--enforce-eager=true"], True),
+        (["foo"], False),
+        (["--max-num-seqs", "64", "foo"], False),
+        (["--enforce-eager", "--max-num-seqs", "64", "foo"], False),
+    ],
+)
+def test_how_a_switch_is_written_is_told_where_one_stands_before_the_word(
+    words: list[str], told: bool
+) -> None:
+    (stray,) = [each for each in on_spec(setting_of(smallest("engine.args", words))) if each.code == "SD224"]
+    assert ("a switch is on by its name" in stray.fix) is told
+
+
 def found(engine: dict[str, Any]) -> list[tuple[str, str]]:
     names = {rule.code: rule.name for rule in (*flags.RULES, *variables.RULES)}
     findings = on_spec(setting_of(smallest("engine", engine)))

@@ -154,6 +154,7 @@ def test_a_path_by_which_vllm_would_change_the_method_is_refused(
     found = [each for each in on_drafter(one, path="model", value=served) if each.code == "SD308"]
     assert len(found) == (taken is not None)
     assert all(f" for {taken}" in each.reason for each in found)
+    assert all((f"use method {taken}" in each.fix) is (model is not None) for each in found)
 
 
 @pytest.mark.parametrize(

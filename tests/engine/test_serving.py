@@ -161,6 +161,9 @@ VOLUME = {"persistentVolumeClaim": {"claimName": "models"}}
             set(),
         ),
         ("/models/m", {"compileCache": VOLUME}, set()),
+        ("./m", {"compileCache": VOLUME}, set()),
+        ("../models/m", {"compileCache": VOLUME}, set()),
+        (".models/m", {"compileCache": VOLUME}, {"weights-not-kept"}),
     ],
 )
 def test_volumes_are_told_what_ends_with_a_pod(

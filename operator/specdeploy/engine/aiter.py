@@ -60,7 +60,7 @@ SWITCHES: dict[str, Switch] = {
 
 def variable_of(setting: Setting, name: str) -> EnvVar | None:
     """The variable in spec.engine.env, if it is there."""
-    return next((each for each in setting.spec.engine.env or [] if each.name == name), None)
+    return setting.given(name)
 
 
 def is_on(setting: Setting, name: str) -> bool | None:

@@ -17,3 +17,8 @@ SHM_VOLUME = "shm"
 
 OUR_PATHS = (ROOT, SHM_PATH)
 OUR_VOLUMES = (WEIGHTS_VOLUME, CACHE_VOLUME, HOME_VOLUME, SHM_VOLUME)
+
+
+def is_path(model: str) -> bool:
+    """Whether a model is named by a folder in the container, and not as <org>/<name> on the hub."""
+    return model.startswith(("/", "./", "../"))

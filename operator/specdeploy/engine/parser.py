@@ -61,6 +61,13 @@ def stray_words(words: Sequence[str], version: Version | None) -> Iterator[int]:
             yield index
 
 
+def follows_switch(words: Sequence[str], version: Version | None) -> bool:
+    """Whether the last of these words is a switch, or stands behind one."""
+    flags = read_flags(words)
+    near = bool(flags) and flags[-1].index >= len(words) - 2
+    return near and _takes_of(flags[-1], version) is Takes.NONE
+
+
 def lacks_value(flag: Flag, version: Version | None) -> bool:
     """Whether it needs a value and has none."""
     return flag.value is None and _takes_of(flag, version).value[0] > 0

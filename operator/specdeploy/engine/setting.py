@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 
+from specdeploy.api.engine_spec import EnvVar
 from specdeploy.api.spec import Drafter, Spec
 
 from .accelerators import GPUS, Gpu, memory_gib_of
@@ -75,9 +76,13 @@ class Setting:
         """The last flag that means `option` (`--max-model-len`), which is the one in force."""
         return next((flag for flag in reversed(self.flags) if flag.means(option)), None)
 
+    def given(self, variable: str) -> EnvVar | None:
+        """The variable in spec.engine.env, if it is there."""
+        return next((each for each in self.spec.engine.env or [] if each.name == variable), None)
+
     def variable(self, name: str) -> str | None:
-        """The value in spec.engine.env, if it is there; "" where it comes from elsewhere."""
-        found = next((each for each in self.spec.engine.env or [] if each.name == name), None)
+        """Its value, if it is there; "" where it comes from elsewhere."""
+        found = self.given(name)
         return None if found is None else found.value or ""
 
 
@@ -130,7 +135,7 @@ def setting_of(
     what the spec declares goes before it. `targets`: the catalogue; absent, the package's own. `extra`: a
     user's own entries."""
     in_force = image or image_of(spec)
-    tensor, pipeline, data, prefill = (parallel_size(spec, option) for option in PARALLEL)
+    told = vllm_version(spec, in_force)
     known = about(_models(spec)) if targets is None else targets
     original = _original(spec.model, known, extra)
     build = (as_build(original, spec.model),) if original else ()
@@ -138,12 +143,10 @@ def setting_of(
     return Setting(
         spec=spec,
         image=in_force,
-        version=(vllm_version(spec, in_force) if spec.engine.vllm_version else None)
-        or version
-        or vllm_version(spec, in_force),
+        version=told if spec.engine.vllm_version else version or told,
         gpu=GPUS.get(spec.accelerator.type or ""),
         flags=read_flags(spec.engine.args or []),
-        parallel=Parallel(tensor, pipeline, data, prefill),
+        parallel=Parallel(*(parallel_size(spec, option) for option in PARALLEL)),
         target=next((target for target in catalogue if target.model == spec.model), None),
         taken_for=original.model if original and spec.model not in _names(extra) else None,
         catalogue=catalogue,

@@ -85,10 +85,15 @@ class EngineWord:
             raise EngineWordError(f"{self._models} is no folder of models")
         self._log: IO[bytes] = tempfile.TemporaryFile()
         self._answers, answers = os.pipe()  # a pipe of their own: vLLM and its libraries print to stdout
-        script = str(Path(__file__).with_name("child.py"))
+        self._child = self._started(os.path.abspath(python), answers)
+        os.close(answers)
+        return self
+
+    def _started(self, python: str, answers: int) -> subprocess.Popen[bytes]:
+        """The child, in a session of its own, that writes to the descriptor `answers`."""
         # Its folder is where a relative path begins, so a folder `org/name` goes before the hub's model.
-        self._child = subprocess.Popen(
-            [os.path.abspath(python), script, str(answers)],
+        return subprocess.Popen(
+            [python, str(Path(__file__).with_name("child.py")), str(answers)],
             env=self._environ,
             cwd=self._models,
             stdin=subprocess.PIPE,
@@ -97,8 +102,6 @@ class EngineWord:
             pass_fds=(answers,),
             start_new_session=True,
         )
-        os.close(answers)
-        return self
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(ProcessLookupError):

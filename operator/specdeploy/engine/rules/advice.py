@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.catalogue.entries import Checkpoint
 from specdeploy.engine.catalogue.evidence import best_measured, best_ratio, called, in_words
+from specdeploy.engine.layout import is_path
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import since
 
@@ -116,19 +117,15 @@ def _check_pinned(setting: Setting) -> Iterator[Finding]:
     loose = [
         f"spec.drafters[{index}].revision"
         for index, each in with_heads
-        if not each.revision and not _is_local(each.model or "")
+        if not each.revision and not is_path(each.model or "")
     ]
-    if with_heads and not setting.spec.model_revision and not _is_local(setting.spec.model):
+    if with_heads and not setting.spec.model_revision and not is_path(setting.spec.model):
         loose.insert(0, "spec.modelRevision")
     if loose:
         more = f" and {len(loose) - 2} more" if len(loose) > 2 else ""
         others = f", nor at {loose[1]}{more}" if len(loose) > 1 else ""
         fix = "pin the revisions of target and drafters together"
         yield NOT_PINNED.at(loose[0], f"no revision is pinned{others}", fix)
-
-
-def _is_local(model: str) -> bool:
-    return model.startswith(("/", "./", "../"))
 
 
 TAKEN_BY_NAME = Rule(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.catalogue.evidence import called
 from specdeploy.engine.catalogue.variants import build_of
+from specdeploy.engine.layout import is_path
 from specdeploy.engine.setting import Candidate, Setting
 
 OTHER_TARGET = Rule(
@@ -31,7 +32,7 @@ OTHER_TARGET = Rule(
 def _check_other_target(candidate: Candidate) -> Iterator[Finding]:
     served, known = candidate.setting.spec.model, candidate.setting.target is not None
     homes = [target.model for target, _ in candidate.homes]
-    if not homes or any(_is_build(served, home) for home in homes) or (_is_local(served) and not known):
+    if not homes or any(_is_build(served, home) for home in homes) or (is_path(served) and not known):
         return
     reason = f"this head was trained for {homes[0]}, the target is {served}"
     fix = f"use a head of {served}, or serve {homes[0]}"
@@ -41,10 +42,6 @@ def _check_other_target(candidate: Candidate) -> Iterator[Finding]:
 def _is_build(served: str, home: str) -> bool:
     """Whether `served` is `home`, or by its name a build of it: quantised, fine-tuned, in a folder."""
     return build_of(home).model in served.lower()
-
-
-def _is_local(model: str) -> bool:
-    return model.startswith("/")
 
 
 OTHER_METHOD = Rule(

@@ -105,8 +105,7 @@ BEYOND_BLOCK = Rule(
     severity=Severity.WARNING,
     title="More tokens than the checkpoint was trained to draft at once",
     why="It starts, and acceptance falls past the block: DeepSeek-V4-Flash (block 5) from 2.74 tokens a "
-    "step at 5 "
-    "to 1.31 at 7; Qwen3-8B (block 7) on GSM8K from 1.63x at 7 to 1.58x at 11 and 1.31x at 15.",
+    "step at 5 to 1.31 at 7; Qwen3-8B (block 7) on GSM8K from 1.63x at 7 to 1.58x at 11 and 1.31x at 15.",
     source="AMD's measurements of 2026-08-20; InferenceX for DeepSeek-V4",
     refused="""
 model: Qwen/Qwen3-8B

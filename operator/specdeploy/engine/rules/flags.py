@@ -196,8 +196,9 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
     words = setting.spec.engine.args or []
     version = setting.version
     for index in parser.stray_words(words, version):
+        switch = parser.follows_switch(words[: index + 1], version)
         reason = "a switch takes no value" if is_flag(words[index]) else f"no flag takes {words[index]!r:.60}"
-        fix = "remove it; a switch is on by its name, off by its --no- form"
+        fix = "remove it" + ("; a switch is on by its name, off by its --no- form" if switch else "")
         yield _rule(setting, STRAY).at(_path(index), reason, fix)
     for flag in _of_the_user(setting):
         if any(flag.means(option) for option in PARALLEL):

@@ -30,8 +30,7 @@ METHOD_IN_SOME_BUILDS = Rule(
     severity=Severity.WARNING,
     title="Only some development builds of this version have the method",
     why="0.23.1 was never released; what calls itself so may be from weeks before dspark or after it. "
-    "Where it is "
-    "missing the engine refuses to start.",
+    "Where it is missing the engine refuses to start.",
     source="AMD's measurements of 2026-08-20, made on vLLM 0.23.1rc1.dev1120",
     refused="""
 engine: {vllmVersion: "0.23.1"}
@@ -111,8 +110,7 @@ PATH_TRAP = Rule(
     severity=Severity.ERROR,
     title="vLLM takes the checkpoint's path for the name of another method",
     why="Refused by policy: with draft_model and mtp vLLM looks for eagle-, eagle3, dflash and dspark in "
-    "the path and changes the "
-    "method; what would be measured is not what the drafter says.",
+    "the path and changes the method; what would be measured is not what the drafter says.",
     source="SpeculativeConfig of vLLM 0.32, where it detects the method",
     refused="""
 drafters: [{name: d, method: draft_model, model: /models/dflash-cache/small, numSpeculativeTokens: 4}]
@@ -130,9 +128,12 @@ def _check_path(candidate: Candidate) -> Iterator[Finding]:
     path = (drafter.model or candidate.setting.spec.model).lower()
     taken = next((method for word, method in PATH_METHODS if word in path), None)
     if taken is not None:
-        field = f"{candidate.path}.model" if drafter.model else f"{candidate.path}.method"
         reason = f"by the path {path!r:.80} vLLM takes {drafter.method} for {taken}"
-        yield PATH_TRAP.at(field, reason, f"use method {taken}, or serve the checkpoint from another path")
+        field, fix = f"{candidate.path}.method", "serve the target from another path"
+        if drafter.model:
+            field = f"{candidate.path}.model"
+            fix = f"use method {taken}, or serve the checkpoint from another path"
+        yield PATH_TRAP.at(field, reason, fix)
 
 
 TWIN = Rule(

@@ -47,8 +47,8 @@ ZERO = Rule(
     severity=Severity.ADVICE,
     title="Drafting nothing is not the same as no drafter",
     why="Weights, cache and wider graphs of the drafter stay: 6.6 to 21.6 % more time a token was "
-    "measured, and a "
-    "collapse of the throughput at the threshold on the V1 runner. The trial's baseline is a real one.",
+    "measured, and a collapse of the throughput at the threshold on the V1 runner. The trial's baseline is "
+    "a real one.",
     source="vLLM issue 49548",
     refused=_example("[[1, 8, 4], [9, 64, 0]]"),
     passed=_example("[[1, 8, 4], [9, 64, 1]]"),

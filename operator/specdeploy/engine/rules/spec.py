@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.environment import outlives_pod
+from specdeploy.engine.layout import is_path
 from specdeploy.engine.setting import Candidate, Setting
 
 # How checkpoints in the speculators format are named by their makers.
@@ -91,7 +92,7 @@ def _check_compile_cache(setting: Setting) -> Iterator[Finding]:
 def _check_weights(setting: Setting) -> Iterator[Finding]:
     engine = setting.spec.engine
     # A path is in the image or on a volume of the user's own.
-    if outlives_pod(engine.weights) or setting.spec.model.startswith("/"):
+    if outlives_pod(engine.weights) or is_path(setting.spec.model):
         return
     field, fix = "spec.engine.weights", "name a persistentVolumeClaim or a hostPath that has the models"
     if engine.weights and engine.weights.offline:
