@@ -198,6 +198,25 @@ def test_the_words_of_vllm_are_cut_to_a_line() -> None:
 
 def test_rules_of_policy_and_of_hardware_are_none_that_the_parser_decides() -> None:
     decided = {rule.code for rule in ENGINE_RULES if is_decided(rule.at("spec", "", ""))}
-    assert {"SD402", "SD411", "SD220", "SD601"} <= decided
+    assert {"SD402", "SD411", "SD220", "SD601", "SD119", "SD168", "SD811", "SD816", "SD818"} <= decided
     assert not decided & policy()
     assert not {code for code in decided if code.startswith(("SD0", "SD7")) or code == "SD604"}
+
+
+def test_a_question_tells_what_the_spec_says_of_the_engines_surroundings(
+    interpreter: Interpreter, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked"
+    writes_it = f'read -r question; echo "$question" > {asked}; echo \'{{"ok": true}}\' >&3; sleep 60'
+    env = [
+        {"name": "VLLM_ALLOW_LONG_MAX_MODEL_LEN", "value": "1"},
+        {"name": "VLLM_ASSETS_CACHE", "value": "/somewhere"},
+        {"name": "VLLM_API_KEY", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "vllm"}}},
+        {"name": "PATH", "value": "/somewhere"},
+    ]
+    keys = {"model": "some/model", "engine": {"vllmVersion": "0.32.0", "env": env}, "drafters": []}
+    spec = Spec.model_validate({**keys, "accelerator": {"type": "MI300X", "count": 1}})
+    assert _found(interpreter(ending=writes_it), spec) == []
+    question = json.loads(asked.read_text())
+    assert question["variables"] == {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}
+    assert question["memory_gib"] == 192

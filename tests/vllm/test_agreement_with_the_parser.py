@@ -20,8 +20,7 @@ from pydantic import ValidationError
 from specdeploy.api.rule import Finding, errors
 from specdeploy.api.spec import Spec
 from specdeploy.cli.engine_word import EngineWord
-from specdeploy.cli.engine_word.verdict import UNSEEN, is_decided, policy, refusal
-from specdeploy.engine.arguments import serve_arguments
+from specdeploy.cli.engine_word.verdict import UNSEEN, ask, is_decided, policy, refusal
 from specdeploy.engine.catalogue import Checkpoint, Target
 from specdeploy.engine.catalogue.entries import Method, Tokens
 from specdeploy.engine.catalogue.load import targets
@@ -74,7 +73,7 @@ def answers(engine_word: EngineWord) -> tuple[Answered, ...]:
 
 
 def _ask(engine: EngineWord, case: Case) -> Answered:
-    answer = engine.accepts(serve_arguments(case.spec(), case.unchecked_drafter()))
+    answer = ask(engine, setting_of(case.spec()), case.unchecked_drafter())
     assert not answer.unasked, case.name
     method = str(case.drafter["method"]) if case.drafter else ""
     return Answered(case.name, refusal(answer, method), _findings(case))
@@ -176,7 +175,7 @@ def test_every_entry_of_the_catalogue_is_good_to_the_rules_and_to_the_engine(eng
         found = (*on_spec(setting), *(each for some in on_drafters(setting).values() for each in some))
         assert errors(found) == (), name
         drafter = spec.drafters[0] if spec.drafters else None
-        answer = engine_word.accepts(serve_arguments(spec, drafter))
+        answer = ask(engine_word, setting, drafter)
         if words := refusal(answer, drafter.method if drafter else ""):
             refused[name] = words
     assert _unlike(refused, REFUSED_ENTRIES) == {}

@@ -43,6 +43,10 @@ BAD = {
         "prompt_lookup_min=5 must be <= prompt_lookup_max=2",
     ),
     "no such flag": (("--no-such-flag", "1"), "unrecognized arguments"),
+    "what the API server looks at": (
+        ("--enable-auto-tool-choice", "--tool-call-parser", "qwen3_codr"),
+        "invalid tool call parser: qwen3_codr",
+    ),
     "broken JSON": (("--speculative-config", "{"), "argument --speculative-config"),
 }
 
@@ -54,6 +58,7 @@ UNASKED = {
     ),
     "no tokenizer": (("Qwen/Qwen3-8B", "--reasoning-parser", "qwen3"), "the tokenizer of the model"),
     "for GPUs": (("tiny/target", "--enable-sleep-mode"), "this is vLLM's CPU build"),
+    "no such package": (("tiny/target", "--distributed-executor-backend", "ray"), "is missing here"),
 }
 
 
@@ -83,6 +88,28 @@ def test_a_refusal_that_is_about_this_installation_says_so(
     answer = engine_word.accepts(args)
     assert not answer.ok
     assert reason in answer.unasked
+
+
+def test_no_question_changes_what_is_said_to_the_next(engine_word: EngineWord) -> None:
+    assert engine_word.accepts(["Qwen/Qwen3-30B-A3B", "--enable-return-routed-experts"]).ok
+    assert engine_word.accepts(["Qwen/Qwen3-8B"]).ok
+
+
+def test_the_variables_of_the_engine_are_part_of_the_question_and_end_with_it(
+    engine_word: EngineWord,
+) -> None:
+    longer = ["tiny/target", "--max-model-len", "1000"]
+    assert engine_word.accepts(longer, {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}).ok
+    assert not engine_word.accepts(longer).ok
+
+
+@pytest.mark.parametrize(("memory_gib", "ok"), [(192, True), (64, False), (None, True)])
+def test_defaults_are_those_of_the_gpu_that_the_engine_gets(
+    engine_word: EngineWord, memory_gib: float | None, ok: bool
+) -> None:
+    draft = speculative_args(method="eagle3", model="tiny/eagle3-head", num_speculative_tokens=8)
+    arguments = ["tiny/target", "--enable-lora", "--max-num-seqs", "256", *draft]
+    assert engine_word.accepts(arguments, memory_gib=memory_gib).ok is ok
 
 
 def test_a_path_that_makes_another_method_of_it_shows_in_the_answer(

@@ -26,6 +26,10 @@ NO_VLLM = "ModuleNotFoundError: No module named 'vllm'"
 # A question needs no network: a model's configuration is in a folder or in the hub's cache, or it is missing.
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
 
+# Variables by which vLLM decides about arguments, and ends of those that name places in the container.
+READ = ("VLLM_", "INKLING_")
+PLACES = ("_ROOT", "_PATH", "_DIR", "_FOLDER", "_ASSETS_CACHE", "_MEDIA_CACHE")
+
 
 class EngineWordError(Exception):
     """The engine could not be asked: its interpreter has no vLLM, it died, or it gave no answer in time."""
@@ -118,16 +122,26 @@ class EngineWord:
         """What its build is for: `cpu`, or `cuda` (which ROCm's builds say too). For errors see `accepts`."""
         return str(self._introduction()["platform"])
 
-    def accepts(self, arguments: Sequence[str]) -> Answer:
+    def accepts(
+        self,
+        arguments: Sequence[str],
+        variables: Mapping[str, str] | None = None,
+        memory_gib: float | None = None,
+    ) -> Answer:
         """Asks about what would follow `vllm serve`: the model, then flags.
+
+        `variables`: of the engine's environment; those that name places are left out. `memory_gib`: of its
+        GPU, on which defaults depend; None: unknown.
 
         Raises:
             EngineWordError: the child died or gave no answer in time; the text ends with the tail of its log.
         """
         self._introduction()
         assert self._child.stdin is not None
+        read = {name: value for name, value in (variables or {}).items() if _is_read(name)}
+        question = {"arguments": list(arguments), "variables": read, "memory_gib": memory_gib}
         with contextlib.suppress(BrokenPipeError):  # it died; reading the answer says how
-            self._child.stdin.write(json.dumps({"arguments": list(arguments)}).encode() + b"\n")
+            self._child.stdin.write(json.dumps(question).encode() + b"\n")
             self._child.stdin.flush()
         return Answer(**self._next_answer())
 
@@ -156,3 +170,7 @@ class EngineWord:
         if tail and tail[-1].endswith(NO_VLLM):
             return f"{self._python} has no vLLM; name an interpreter that has it"
         return "\n".join([f"{self._python}: {what}; its log ends with", *tail])
+
+
+def _is_read(variable: str) -> bool:
+    return variable.startswith(READ) and not variable.endswith(PLACES)

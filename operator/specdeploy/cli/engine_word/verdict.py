@@ -36,8 +36,7 @@ UNSEEN: tuple[tuple[str, str, str], ...] = (
     ),
     ("SD425", "", "the runner refuses it as it loads the drafter"),
     ("SD507", "", "the runner refuses it as it starts"),
-    ("SD530", "", "variables of the environment are not part of the question"),
-    ("SD531", "", "variables are not part of the question, and a CPU build ignores --enable-dbo"),
+    ("SD531", "", "a CPU build ignores --enable-dbo, for which a GPU build would take the V1 runner"),
 )
 
 
@@ -58,7 +57,7 @@ def findings_of(spec: Spec, engine: EngineWord, extra: tuple[Target, ...] = ()) 
     """
     declared = setting_of(spec, extra=extra)
     setting = replace(declared, version=parse_version(engine.version()))
-    found = [*_on_version(declared, setting, engine), *_on_arm(_baseline(setting), spec, None, engine)]
+    found = [*_on_version(declared, setting, engine), *_on_arm(_baseline(setting), setting, None, engine)]
     if any(finding.code != OTHER_VERSION.code for finding in found):
         return tuple(found)  # every other arm would say the same
     return (*found, *_on_drafters(setting, engine))
@@ -81,11 +80,17 @@ def _on_drafters(setting: Setting, engine: EngineWord) -> Iterator[Finding]:
     found = on_drafters(setting)
     for index, drafter in enumerate(setting.spec.drafters or []):
         arm = Arm(f"spec.drafters[{index}]", drafter.method, _errors(found.get(drafter.name, ())))
-        yield from _on_arm(arm, setting.spec, drafter, engine)
+        yield from _on_arm(arm, setting, drafter, engine)
 
 
-def _on_arm(arm: Arm, spec: Spec, drafter: Drafter | None, engine: EngineWord) -> Iterator[Finding]:
-    answer = engine.accepts(serve_arguments(spec, drafter))
+def ask(engine: EngineWord, setting: Setting, drafter: Drafter | None) -> Answer:
+    """What the engine says to one arm: its words, the variables that the spec writes out, its kind of GPU."""
+    written = {each.name: each.value for each in setting.spec.engine.env or [] if each.value is not None}
+    return engine.accepts(serve_arguments(setting.spec, drafter), written, setting.device_gib)
+
+
+def _on_arm(arm: Arm, setting: Setting, drafter: Drafter | None, engine: EngineWord) -> Iterator[Finding]:
+    answer = ask(engine, setting, drafter)
     said = f"vLLM {engine.version()}"
     if answer.unasked:
         fix = "give a folder with <org>/<name>/config.json (--models)"
@@ -120,7 +125,7 @@ def in_short(error: str) -> str:
 def is_decided(error: Finding) -> bool:
     """Whether vLLM's validation would know of this error: then its acceptance contradicts the rule."""
     unseen = any(error.code == code and error.field.endswith(end) for code, end, _ in UNSEEN)
-    return error.code.startswith(DECIDED) and not unseen and error.code not in policy()
+    return error.code in DECIDED and not unseen
 
 
 def policy() -> frozenset[str]:
