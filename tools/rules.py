@@ -7,7 +7,7 @@ are others.
 from collections.abc import Iterator
 from pathlib import Path
 
-from specdeploy.api.rule import Rule, Severity
+from specdeploy.api.rule import Decider, Rule, Severity
 from specdeploy.cli.engine_word import RULES as OF_THE_ENGINE
 from specdeploy.cli.reading import RULES as OF_THE_FILE
 from specdeploy.engine import known_bad
@@ -40,6 +40,13 @@ SEVERITIES = {
     Severity.ERROR: "It can't run, or must not; the operator does not start it.",
     Severity.WARNING: "It runs, and is probably not what was meant.",
     Severity.ADVICE: "Something better is known.",
+}
+# Of an error, who else refuses it.
+DECIDERS = {
+    Decider.POLICY: "Decided by SpecDeploy: an engine would start.",
+    Decider.PARSER: "Decided by vLLM's parser and configuration, before weights are loaded: `lint --engine` "
+    "tells where an installed vLLM disagrees.",
+    Decider.LATER: "Not decided by vLLM's parser and configuration: it shows later or elsewhere.",
 }
 
 INTRODUCTION = """# Rules
@@ -77,6 +84,8 @@ def _parts(rule: Rule) -> Iterator[str]:
     yield f"# {rule.code}: {_capital(rule.title)}\n"
     yield f"`{rule.name}`, {rule.severity.value}. {SEVERITIES[rule.severity]}\n"
     yield f"{rule.why.strip()}\n"
+    if rule.decided_by:
+        yield f"{DECIDERS[rule.decided_by]}\n"
     yield f"Source: {rule.source}\n"
     rows = [(_capital(row.what), releases(row.span), row.fix, row.source) for row in _known(rule)]
     if rows:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from specdeploy.api.findings import read_spec
-from specdeploy.api.rule import Finding, Rule, Severity, errors
+from specdeploy.api.rule import Decider, Finding, Rule, Severity, errors
 from specdeploy.engine.catalogue.load import targets
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.rules import RULES
@@ -54,6 +54,11 @@ def test_it_says_what_it_is_why_and_who_says_so(rule: Rule) -> None:
         assert text == text.strip(), field
         assert ".md" not in text, f"{field} names what a reader can open"
     assert not rule.title.endswith("."), "a title is no sentence"
+
+
+def test_policy_is_said_in_its_words_and_only_errors_are_anybodys_decision(rule: Rule) -> None:
+    assert not rule.why.startswith("Refused by policy") or rule.decided_by is Decider.POLICY
+    assert rule.severity is Severity.ERROR or rule.decided_by is None
 
 
 def test_it_finds_its_example(rule: Rule) -> None:

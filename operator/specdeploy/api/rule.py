@@ -20,6 +20,19 @@ class Severity(StrEnum):
     ADVICE = "advice"
 
 
+class Decider(StrEnum):
+    """Who refuses what an error is about, where the rules did not.
+
+    POLICY: nobody; SpecDeploy refuses what an engine would take. PARSER: vLLM's parser and its configuration,
+    before it loads anything. LATER: what comes after them (the pod's admission or start, the loading of
+    weights, a model runner), or nobody, and it goes wrong.
+    """
+
+    POLICY = "policy"
+    PARSER = "parser"
+    LATER = "later"
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong: the field's path, why, and the fix; by which rule, and how bad it is."""
@@ -47,6 +60,7 @@ class Rule:
         source: where the fact is from: vLLM's source or documentation, an issue, a measurement.
         refused: YAML of the keys of a spec in which the rule finds something; the rest is a small valid one.
         passed: the like in which it finds nothing.
+        decided_by: of an error, who else refuses it; None: not said, and of what is no error.
     """
 
     code: str
@@ -57,6 +71,7 @@ class Rule:
     source: str
     refused: str
     passed: str
+    decided_by: Decider | None = None
 
     def at(self, field: str, reason: str, fix: str) -> Finding:
         """A finding by this rule: the field's path, what is wrong there, what to do."""

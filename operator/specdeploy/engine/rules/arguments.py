@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import arguments as table
 from specdeploy.engine.serving import is_on, object_of, sequences
 from specdeploy.engine.setting import Candidate, Setting
@@ -16,6 +16,7 @@ END_OF_FLAGS = Rule(
     source="Python's argparse",
     refused="engine: {args: ['--', --max-num-seqs, '64']}",
     passed="engine: {args: [--max-num-seqs, '64']}",
+    decided_by=Decider.PARSER,
 )
 SEVERAL_WORDS = Rule(
     code="SD111",
@@ -26,6 +27,7 @@ SEVERAL_WORDS = Rule(
     source="core/v1 Container: args are not run within a shell",
     refused="engine: {args: ['--max-model-len 8192']}",
     passed="engine: {args: [--max-model-len, '8192']}",
+    decided_by=Decider.PARSER,
 )
 SPECULATION = Rule(
     code="SD112",
@@ -36,6 +38,7 @@ SPECULATION = Rule(
     source="SpecDeploy: one speculative config for each drafter, none for the baseline",
     refused='engine: {args: [--speculative-config, \'{"method": "ngram"}\']}',
     passed="drafters: [{name: n, method: ngram, numSpeculativeTokens: 3}]",
+    decided_by=Decider.POLICY,
 )
 FIELD = Rule(
     code="SD113",
@@ -46,6 +49,7 @@ FIELD = Rule(
     source="SpecDeploy",
     refused="engine: {args: [--served-model-name, gemma]}",
     passed="servedModelName: gemma",
+    decided_by=Decider.POLICY,
 )
 SERVER = Rule(
     code="SD114",
@@ -57,6 +61,7 @@ SERVER = Rule(
     source="SpecDeploy",
     refused="engine: {args: [--port, '9000']}",
     passed="service: {port: 9000}",
+    decided_by=Decider.POLICY,
 )
 SECRET = Rule(
     code="SD115",
@@ -67,6 +72,7 @@ SECRET = Rule(
     source="Kubernetes' good practices for Secrets",
     refused="engine: {args: [--api-key, abc]}",
     passed="engine: {env: [{name: VLLM_API_KEY, valueFrom: {secretKeyRef: {name: keys, key: vllm}}}]}",
+    decided_by=Decider.POLICY,
 )
 METRICS = Rule(
     code="SD116",
@@ -78,6 +84,7 @@ METRICS = Rule(
     source="vLLM's metrics loggers, 0.18 to 0.33",
     refused="engine: {args: [--disable-log-stats]}",
     passed="engine: {args: [--enable-log-requests]}",
+    decided_by=Decider.POLICY,
 )
 DRAFTER_ONLY = Rule(
     code="SD117",
@@ -88,6 +95,7 @@ DRAFTER_ONLY = Rule(
     source="vLLM 0.29 and newer: --per-request-spec-decode-metrics",
     refused="engine: {args: [--per-request-spec-decode-metrics, summary]}",
     passed="engine: {args: [--kv-cache-metrics]}",
+    decided_by=Decider.POLICY,
 )
 BACKEND_TWICE = Rule(
     code="SD118",
@@ -98,6 +106,7 @@ BACKEND_TWICE = Rule(
     source="SpecDeploy",
     refused="engine: {attentionBackend: TRITON_ATTN, args: [--attention-backend, ROCM_ATTN]}",
     passed="engine: {attentionBackend: TRITON_ATTN}",
+    decided_by=Decider.POLICY,
 )
 NEEDS_ANOTHER = Rule(
     code="SD119",
@@ -108,6 +117,7 @@ NEEDS_ANOTHER = Rule(
     source="vLLM's validate_parsed_serve_args, 0.18 to 0.33",
     refused="engine: {args: [--enable-auto-tool-choice]}",
     passed="engine: {args: [--enable-auto-tool-choice, --tool-call-parser, hermes]}",
+    decided_by=Decider.PARSER,
 )
 SHARDED = Rule(
     code="SD120",
@@ -119,6 +129,7 @@ SHARDED = Rule(
     source="VllmConfig of vLLM 0.29 to 0.33",
     refused="engine: {args: [--enable-batch-sharded-sampling, --max-num-seqs, '1']}",
     passed="engine: {args: [--enable-batch-sharded-sampling, --max-num-seqs, '2']}",
+    decided_by=Decider.PARSER,
 )
 KEY_MISSING = Rule(
     code="SD121",
@@ -130,6 +141,7 @@ KEY_MISSING = Rule(
     refused="""engine: {args: [--kv-transfer-config, '{"kv_connector": "OffloadingConnector"}']}""",
     passed="""engine:
   args: [--kv-transfer-config, '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both"}']""",
+    decided_by=Decider.PARSER,
 )
 # Argument: the keys that its object needs, and the argument that gives them instead.
 _KEYS: dict[str, tuple[tuple[str, ...], str]] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.catalogue.evidence import called
 from specdeploy.engine.catalogue.variants import build_of
 from specdeploy.engine.layout import is_path
@@ -95,6 +95,7 @@ REFUSED_METHOD = Rule(
         "{model: Qwen/Qwen3-8B, accelerator: {type: MI300X, count: 1}, drafters: [{name: d, method: dspark, "
         "numSpeculativeTokens: 7, model: deepseek-ai/dspark_qwen3_8b_block7}]}"
     ),
+    decided_by=Decider.PARSER,
 )
 # By method, the kinds of checkpoints that it can't take.
 _REFUSED_KINDS: dict[str, tuple[str, ...]] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.api.spec import NEEDS_MODEL, TAKES_NO_MODEL
 from specdeploy.engine.kinds import as_whole
 from specdeploy.engine.methods import METHODS
@@ -22,6 +22,7 @@ drafters: [{name: d, method: eagle3, numSpeculativeTokens: 4}]
     passed="""
 drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4}]
 """,
+    decided_by=Decider.PARSER,
 )
 CHECKPOINT_UNUSED = Rule(
     code="SD306",
@@ -36,6 +37,7 @@ drafters: [{name: d, method: ngram, model: org/draft, numSpeculativeTokens: 4}]
     passed="""
 drafters: [{name: d, method: ngram, numSpeculativeTokens: 4}]
 """,
+    decided_by=Decider.POLICY,
 )
 
 
@@ -63,6 +65,7 @@ drafters: [{name: d, method: mtp, numSpeculativeTokens: 4}]
 model: google/gemma-4-26B-A4B-it
 drafters: [{name: d, method: mtp, model: google/gemma-4-26B-A4B-it-assistant, numSpeculativeTokens: 4}]
 """,
+    decided_by=Decider.PARSER,
 )
 
 
@@ -134,6 +137,7 @@ model: deepseek-ai/DeepSeek-V4-Flash-0731
 accelerator: {type: MI355X, count: 4}
 drafters: [{name: d, method: dspark, numSpeculativeTokens: 3}]
 """,
+    decided_by=Decider.PARSER,
 )
 _WHOLE_BLOCK = ("deepseek-v4",)
 _GUARDED = between("0.26", "0.28")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.kinds import as_number, as_switch
 from specdeploy.engine.methods import Runner
 from specdeploy.engine.options import EAGLES
@@ -48,6 +48,7 @@ FAST_PREFILL = Rule(
     source="VllmConfig of vLLM 0.32",
     refused=_args("--kv-sharing-fast-prefill") + _EAGLE,
     passed=_args("--kv-sharing-fast-prefill") + _NGRAM,
+    decided_by=Decider.PARSER,
 )
 ASYNC = Rule(
     code="SD506",
@@ -59,6 +60,7 @@ ASYNC = Rule(
     refused=_args("--async-scheduling") + "drafters: [{name: d, method: eagle3, model: org/draft, "
     "numSpeculativeTokens: 4, options: {parallel_drafting: true, disable_padded_drafter_batch: true}}]",
     passed=_args("--async-scheduling") + _EAGLE,
+    decided_by=Decider.PARSER,
 )
 LOGITS_PROCESSORS = Rule(
     code="SD507",
@@ -71,6 +73,7 @@ LOGITS_PROCESSORS = Rule(
     refused=_args("--logits-processors", "team.filters:NoDigits") + "drafters: [{name: d, method: eagle3, "
     "model: org/draft, numSpeculativeTokens: 7, options: {parallel_drafting: true}}]",
     passed=_args("--logits-processors", "team.filters:NoDigits") + _EAGLE,
+    decided_by=Decider.LATER,
 )
 _NO_LOGITS_PROCESSORS = between(None, "0.31")
 
@@ -103,6 +106,7 @@ WATERMARK = Rule(
     passed=_args("--watermark-config", _WATERMARK, "--max-num-seqs", "64")
     + "drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4, "
     "options: {draft_sample_method: probabilistic}}]",
+    decided_by=Decider.PARSER,
 )
 _WATERMARKED = ("mtp", "eagle", "eagle3", "dspark")
 
@@ -139,6 +143,7 @@ MIN_P = Rule(
     source="SamplingParams of vLLM 0.20 to 0.33",
     refused=_args("--override-generation-config", '{"min_p": 0.05}') + _EAGLE,
     passed=_args("--override-generation-config", '{"min_p": 0.0}') + _EAGLE,
+    decided_by=Decider.POLICY,
 )
 
 

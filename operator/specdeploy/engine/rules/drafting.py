@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.kinds import as_switch, as_whole
 from specdeploy.engine.options import MODELS
 from specdeploy.engine.runner import behind
@@ -29,6 +29,7 @@ DRAFT_PARALLEL = Rule(
     source="SpeculativeConfig of vLLM 0.20 to 0.33",
     refused=_example(_E, "draft_tensor_parallel_size: 3"),
     passed=_example(_E, "draft_tensor_parallel_size: 1"),
+    decided_by=Decider.PARSER,
 )
 TOPK_PARALLEL = Rule(
     code="SD441",
@@ -67,6 +68,7 @@ DRAFT_LENGTH = Rule(
     source="SpeculativeConfig of vLLM 0.20 to 0.33",
     refused=_example(_E, "max_model_len: 32768", "engine: {args: [--max-model-len, 16k]}"),
     passed=_example(_E, "max_model_len: 16000", "engine: {args: [--max-model-len, 16k]}"),
+    decided_by=Decider.PARSER,
 )
 
 
@@ -88,6 +90,7 @@ TOPK_RANGE = Rule(
     source="SpeculativeConfig of vLLM 0.32: dspark_draft_topk",
     refused=_example(_DSPARK, "dspark_draft_topk: 200000", _QWEN),
     passed=_example(_DSPARK, "dspark_draft_topk: 64", _QWEN),
+    decided_by=Decider.PARSER,
 )
 
 
@@ -108,6 +111,7 @@ LOOKUP_ORDER = Rule(
     source="SpeculativeConfig of vLLM 0.20 to 0.33",
     refused=_example(_N, "prompt_lookup_min: 9, prompt_lookup_max: 8"),
     passed=_example(_N, "prompt_lookup_min: 8, prompt_lookup_max: 8"),
+    decided_by=Decider.PARSER,
 )
 LOOKUP_TOOLS = Rule(
     code="SD444",
@@ -209,6 +213,7 @@ HEAD_OF_ASSISTANT = Rule(
     ),
     passed="model: Qwen/Qwen3.5-27B"
     + _example("name: d, method: mtp, numSpeculativeTokens: 4", "draft_lm_head_quantization: fp8"),
+    decided_by=Decider.PARSER,
 )
 
 

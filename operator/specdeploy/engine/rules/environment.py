@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.environment import OWNED, TOKENS
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -16,6 +16,7 @@ FIELD = Rule(
     source="SpecDeploy; for VLLM_PORT, vllm-project/vllm#34199",
     refused="engine: {env: [{name: HF_HUB_OFFLINE, value: '1'}]}",
     passed="engine: {weights: {offline: true, hostPath: {path: /models}}}",
+    decided_by=Decider.POLICY,
 )
 TOKEN_TWICE = Rule(
     code="SD131",
@@ -29,6 +30,7 @@ engine:
   hfTokenSecretRef: {name: hub, key: token}
   env: [{name: HF_TOKEN, value: hf_x}]""",
     passed="engine: {hfTokenSecretRef: {name: hub, key: token}}",
+    decided_by=Decider.POLICY,
 )
 DEV_MODE = Rule(
     code="SD132",
@@ -73,6 +75,7 @@ RUNTIME_LORA = Rule(
     source="vLLM's VLLM_ALLOW_RUNTIME_LORA_UPDATING",
     refused="engine: {env: [{name: VLLM_ALLOW_RUNTIME_LORA_UPDATING, value: '1'}]}",
     passed="engine: {args: [--enable-lora, --lora-modules, sql=/adapters/sql]}",
+    decided_by=Decider.POLICY,
 )
 
 # Switches: what is so when they are on, and what to do.

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import parser
 from specdeploy.engine import tables_flags as table
 from specdeploy.engine import tables_values as values
@@ -29,6 +29,7 @@ UNKNOWN = Rule(
     source=_SOURCE,
     refused="engine: {args: [--max-model-length, '8192']}",
     passed="engine: {args: [--max-model-len, '8192']}",
+    decided_by=Decider.PARSER,
 )
 TOO_NEW = Rule(
     code="SD221",
@@ -39,6 +40,7 @@ TOO_NEW = Rule(
     source=_SOURCE,
     refused="engine: {image: 'vllm/vllm-openai-rocm:v0.31.0', args: [--custom-histogram-buckets, '{}']}",
     passed="engine: {image: 'vllm/vllm-openai-rocm:v0.32.0', args: [--custom-histogram-buckets, '{}']}",
+    decided_by=Decider.PARSER,
 )
 GONE = Rule(
     code="SD222",
@@ -49,6 +51,7 @@ GONE = Rule(
     source=f"{_SOURCE}; vllm-project/vllm#15466 for --speculative-model and --num-speculative-tokens",
     refused="engine: {args: [--num-speculative-tokens, '5']}",
     passed="drafters: [{name: n, method: ngram, numSpeculativeTokens: 5}]",
+    decided_by=Decider.PARSER,
 )
 AMBIGUOUS = Rule(
     code="SD223",
@@ -59,6 +62,7 @@ AMBIGUOUS = Rule(
     source="Python's argparse",
     refused="engine: {args: [--max-num, '64']}",
     passed="engine: {args: [--max-num-seqs, '64']}",
+    decided_by=Decider.PARSER,
 )
 STRAY = Rule(
     code="SD224",
@@ -70,6 +74,7 @@ STRAY = Rule(
     source=f"{_SOURCE}: unrecognized arguments",
     refused="engine: {args: [--enable-expert-parallel, 'true']}",
     passed="engine: {args: [--enable-expert-parallel]}",
+    decided_by=Decider.PARSER,
 )
 NO_VALUE = Rule(
     code="SD225",
@@ -80,6 +85,7 @@ NO_VALUE = Rule(
     source=_SOURCE,
     refused="engine: {args: [--max-num-seqs]}",
     passed="engine: {args: [--max-num-seqs, '64']}",
+    decided_by=Decider.PARSER,
 )
 WRONG_VALUE = Rule(
     code="SD226",
@@ -90,6 +96,7 @@ WRONG_VALUE = Rule(
     source=_SOURCE,
     refused="engine: {args: [--max-num-seqs, many]}",
     passed="engine: {args: [--max-model-len, 16k, --dtype, bfloat16]}",
+    decided_by=Decider.PARSER,
 )
 DOUBTFUL = Rule(
     code="SD227",

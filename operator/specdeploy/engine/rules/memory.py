@@ -5,7 +5,7 @@ All but the first are estimates (`engine.memory`), so they warn and do not refus
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.memory import (
     Memory,
     baseline_memory,
@@ -32,6 +32,7 @@ WEIGHTS_TOO_LARGE = Rule(
     source="Memory of AMD's accelerators; size of the weights as published, or parameters times their size.",
     refused="{model: Qwen/Qwen3.5-397B-A17B, accelerator: {type: MI300X, count: 2}, drafters: []}",
     passed="{model: Qwen/Qwen3.5-397B-A17B, accelerator: {type: MI300X, count: 8}, drafters: []}",
+    decided_by=Decider.LATER,
 )
 
 

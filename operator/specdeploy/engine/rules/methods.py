@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.image import is_stock
 from specdeploy.engine.methods import METHODS
 from specdeploy.engine.options import FIELDS, PATH_METHODS
@@ -23,6 +23,7 @@ drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
 engine: {vllmVersion: "0.25.0"}
 drafters: [{name: d, method: dspark, model: org/draft, numSpeculativeTokens: 7}]
 """,
+    decided_by=Decider.PARSER,
 )
 METHOD_IN_SOME_BUILDS = Rule(
     code="SD302",
@@ -69,6 +70,7 @@ engine: {vllmVersion: "0.21.0"}
 drafters: [{name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4,
   attentionBackend: TRITON_ATTN}]
 """,
+    decided_by=Decider.PARSER,
 )
 
 
@@ -93,6 +95,7 @@ drafters: [{name: d, method: suffix, numSpeculativeTokens: 16}]
 engine: {image: "registry.example/team/vllm:v0.33.0"}
 drafters: [{name: d, method: suffix, numSpeculativeTokens: 16}]
 """,
+    decided_by=Decider.PARSER,
 )
 
 
@@ -118,6 +121,7 @@ drafters: [{name: d, method: draft_model, model: /models/dflash-cache/small, num
     passed="""
 drafters: [{name: d, method: draft_model, model: /models/small, numSpeculativeTokens: 4}]
 """,
+    decided_by=Decider.POLICY,
 )
 
 
@@ -153,6 +157,7 @@ drafters:
   - {name: a, method: ngram, numSpeculativeTokens: 4}
   - {name: b, method: ngram, numSpeculativeTokens: 6}
 """,
+    decided_by=Decider.POLICY,
 )
 
 

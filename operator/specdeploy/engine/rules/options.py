@@ -6,7 +6,7 @@ Names of types and backends are in `words`; how keys go together is in `rejectio
 import difflib
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import options as table
 from specdeploy.engine.kinds import Kind, as_switch
 from specdeploy.engine.methods import NOT_TAKEN
@@ -31,6 +31,7 @@ OWN_FIELD = Rule(
     source="SpecDeploy's own",
     refused=_example("num_speculative_tokens: 5"),
     passed=_example("max_model_len: 4096"),
+    decided_by=Decider.POLICY,
 )
 UNKNOWN = Rule(
     code="SD402",
@@ -41,6 +42,7 @@ UNKNOWN = Rule(
     source=_CONFIG,
     refused=_example("max_model_length: 4096"),
     passed=_example("max_model_len: 4096"),
+    decided_by=Decider.PARSER,
 )
 WRONG_VALUE = Rule(
     code="SD403",
@@ -51,6 +53,7 @@ WRONG_VALUE = Rule(
     source=_CONFIG,
     refused=_example("draft_tensor_parallel_size: none"),
     passed=_example("draft_tensor_parallel_size: 1"),
+    decided_by=Decider.PARSER,
 )
 LOOSE_VALUE = Rule(
     code="SD404",
@@ -72,6 +75,7 @@ TOO_YOUNG = Rule(
     source=_CONFIG,
     refused=_example("disable_eagle_block_drop: true", 'engine: {vllmVersion: "0.29.0"}'),
     passed=_example("disable_eagle_block_drop: true", 'engine: {vllmVersion: "0.30.0"}'),
+    decided_by=Decider.PARSER,
 )
 IS_OVER = Rule(
     code="SD407",
@@ -82,6 +86,7 @@ IS_OVER = Rule(
     source=_CONFIG,
     refused=_example("rejection_sample_method: strict"),
     passed=_example("rejection_sample_method: standard"),
+    decided_by=Decider.PARSER,
 )
 IGNORED = Rule(
     code="SD408",
@@ -104,6 +109,7 @@ REFUSED_ELSEWHERE = Rule(
     refused=_example("index_share_for_mtp_iteration: true"),
     passed="model: Qwen/Qwen3.5-27B\ndrafters: [{name: d, method: mtp, numSpeculativeTokens: 4, "
     "options: {index_share_for_mtp_iteration: true}}]",
+    decided_by=Decider.PARSER,
 )
 NEVER_RIGHT = Rule(
     code="SD410",
@@ -114,6 +120,7 @@ NEVER_RIGHT = Rule(
     source="SpeculativeConfig of vLLM 0.18 to 0.33",
     refused=_example("tensor_parallel_size: 1"),
     passed=_example("draft_tensor_parallel_size: 1"),
+    decided_by=Decider.PARSER,
 )
 HYPHENS = Rule(
     code="SD413",

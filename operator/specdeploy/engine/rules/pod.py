@@ -9,7 +9,7 @@ from typing import Any
 
 from specdeploy.api.engine_spec import PodTemplate
 from specdeploy.api.names import CONTAINER
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.layout import OUR_PATHS, OUR_VOLUMES
 from specdeploy.engine.pod_template import is_our_key
 from specdeploy.engine.setting import Candidate, Setting
@@ -26,6 +26,7 @@ KEY = Rule(
     source="SpecDeploy",
     refused="engine: {podTemplate: {labels: {app.kubernetes.io/instance: mine}}}",
     passed="engine: {podTemplate: {labels: {app.kubernetes.io/part-of: search}}}",
+    decided_by=Decider.POLICY,
 )
 NO_NAME = Rule(
     code="SD151",
@@ -36,6 +37,7 @@ NO_NAME = Rule(
     source="core/v1 Volume and Container",
     refused="engine: {podTemplate: {volumes: [{emptyDir: {}}]}}",
     passed="engine: {podTemplate: {volumes: [{name: templates, emptyDir: {}}]}}",
+    decided_by=Decider.LATER,
 )
 NAME = Rule(
     code="SD152",
@@ -46,6 +48,7 @@ NAME = Rule(
     source="SpecDeploy",
     refused="engine: {podTemplate: {containers: [{name: vllm, image: 'logs:1'}]}}",
     passed="engine: {podTemplate: {containers: [{name: logs, image: 'logs:1'}]}}",
+    decided_by=Decider.POLICY,
 )
 NO_PATH = Rule(
     code="SD153",
@@ -57,6 +60,7 @@ NO_PATH = Rule(
     refused="engine: {podTemplate: {volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a}]}}",
     passed="""\
 engine: {podTemplate: {volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a, mountPath: /a}]}}""",
+    decided_by=Decider.LATER,
 )
 PATH = Rule(
     code="SD154",
@@ -71,6 +75,7 @@ engine:
   podTemplate: {volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a, mountPath: /dev/shm}]}""",
     passed="""\
 engine: {podTemplate: {volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a, mountPath: /a}]}}""",
+    decided_by=Decider.POLICY,
 )
 RESOURCES = Rule(
     code="SD155",
@@ -81,6 +86,7 @@ RESOURCES = Rule(
     source="core/v1 ResourceRequirements",
     refused="engine: {podTemplate: {resources: {limits: 256Gi}}}",
     passed="engine: {podTemplate: {resources: {limits: {memory: 256Gi}}}}",
+    decided_by=Decider.LATER,
 )
 GPUS = Rule(
     code="SD156",
@@ -91,6 +97,7 @@ GPUS = Rule(
     source="SpecDeploy",
     refused="engine: {podTemplate: {resources: {limits: {amd.com/gpu: 2}}}}",
     passed="accelerator: {type: MI300X, count: 2}",
+    decided_by=Decider.POLICY,
 )
 AFFINITY = Rule(
     code="SD157",
@@ -101,6 +108,7 @@ AFFINITY = Rule(
     source="core/v1 NodeAffinity",
     refused="engine: {podTemplate: {affinity: {nodeAffinity: zone-a}}}",
     passed="engine: {podTemplate: {affinity: {podAntiAffinity: {}}}}",
+    decided_by=Decider.LATER,
 )
 
 

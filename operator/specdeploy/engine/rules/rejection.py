@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import options as table
 from specdeploy.engine.kinds import as_switch, as_whole
 from specdeploy.engine.methods import Runner
@@ -28,6 +28,7 @@ SYNTHETIC = Rule(
     source="SpeculativeConfig of vLLM 0.32: a hook for benchmarks",
     refused=_example("rejection_sample_method: synthetic, synthetic_acceptance_length: 3"),
     passed=_example("rejection_sample_method: standard"),
+    decided_by=Decider.POLICY,
 )
 LOSSY = Rule(
     code="SD421",
@@ -39,6 +40,7 @@ LOSSY = Rule(
     source="SpeculativeConfig of vLLM 0.33: fly",
     refused=_example("rejection_sample_method: fly"),
     passed=_example("rejection_sample_method: fly", more=", allowLossy: true"),
+    decided_by=Decider.POLICY,
 )
 FLY_WINDOW = Rule(
     code="SD422",
@@ -49,6 +51,7 @@ FLY_WINDOW = Rule(
     source="SpeculativeConfig of vLLM 0.33",
     refused=_example("rejection_sample_method: fly, fly_window_size: 4", more=", allowLossy: true"),
     passed=_example("rejection_sample_method: fly, fly_window_size: 3", more=", allowLossy: true"),
+    decided_by=Decider.PARSER,
 )
 FLY_UNUSED = Rule(
     code="SD423",
@@ -111,6 +114,7 @@ PROBABILISTIC_VOCABULARY = Rule(
     "options: {use_heterogeneous_vocab: true, draft_sample_method: probabilistic}}]",
     passed="drafters: [{name: d, method: draft_model, model: org/draft, numSpeculativeTokens: 4, "
     "options: {use_heterogeneous_vocab: true}}]",
+    decided_by=Decider.PARSER,
 )
 PROBABILISTIC_ARGMAX = Rule(
     code="SD425",
@@ -122,6 +126,7 @@ PROBABILISTIC_ARGMAX = Rule(
     source="vLLM 0.32: the speculator's check of use_local_argmax_reduction",
     refused=_example("use_local_argmax_reduction: true, draft_sample_method: probabilistic"),
     passed=_example("use_local_argmax_reduction: true"),
+    decided_by=Decider.LATER,
 )
 ARGMAX_VOCABULARY = Rule(
     code="SD427",
@@ -134,6 +139,7 @@ ARGMAX_VOCABULARY = Rule(
     "options: {use_heterogeneous_vocab: true, use_local_argmax_reduction: true}}]",
     passed="drafters: [{name: d, method: draft_model, model: org/draft, numSpeculativeTokens: 4, "
     "options: {use_local_argmax_reduction: true}}]",
+    decided_by=Decider.PARSER,
 )
 _ARGMAX_REFUSED = since("0.33")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.graphs import captured_tokens
 from specdeploy.engine.serving import batched_tokens, is_on, sequences
 from specdeploy.engine.setting import Candidate, Setting
@@ -28,6 +28,7 @@ LORA_TOKENS = Rule(
     source="EngineArgs of vLLM 0.20 to 0.33",
     refused=_args("--enable-lora", "--max-num-batched-tokens", "4096") + _EAGLE,
     passed=_args("--enable-lora", "--max-num-batched-tokens", "8192", "--max-num-seqs", "256") + _EAGLE,
+    decided_by=Decider.PARSER,
 )
 BUDGET = Rule(
     code="SD503",
@@ -39,6 +40,7 @@ BUDGET = Rule(
     source="VllmConfig of vLLM 0.18 to 0.33",
     refused=_args("--max-num-batched-tokens", "8", "--max-num-seqs", "1") + _DFLASH,
     passed=_args("--max-num-batched-tokens", "9", "--max-num-seqs", "1") + _DFLASH,
+    decided_by=Decider.PARSER,
 )
 LORA_TOKENS_BY_DEFAULT = Rule(
     code="SD512",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import runner
 from specdeploy.engine.methods import Runner
 from specdeploy.engine.setting import Candidate, Setting
@@ -27,6 +27,7 @@ V2_FORCED = Rule(
     source="VllmConfig of vLLM 0.29 to 0.33",
     refused=_env("1") + _PEAGLE,
     passed=_env("1") + _DSPARK,
+    decided_by=Decider.PARSER,
 )
 V1_LACKS = Rule(
     code="SD531",
@@ -38,6 +39,7 @@ V1_LACKS = Rule(
     source="VllmConfig of vLLM 0.29 to 0.33",
     refused=_env("0") + _DSPARK,
     passed=_env("0") + _PEAGLE,
+    decided_by=Decider.PARSER,
 )
 OTHER_RUNNER = Rule(
     code="SD532",

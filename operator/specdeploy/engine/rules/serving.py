@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.arguments import parallel_flags, whole
 from specdeploy.engine.flags import Flag
 from specdeploy.engine.graphs import without_graphs
@@ -21,6 +21,7 @@ SIZE = Rule(
     source="vLLM's argument parser",
     refused="engine: {args: [--tensor-parallel-size, two]}",
     passed="engine: {args: [--tensor-parallel-size, '2']}",
+    decided_by=Decider.PARSER,
 )
 PRODUCT = Rule(
     code="SD161",
@@ -33,6 +34,7 @@ PRODUCT = Rule(
     "rank",
     refused="engine: {args: [--tensor-parallel-size, '4']}",
     passed="engine: {args: [--tensor-parallel-size, '1', --pipeline-parallel-size, '2']}",
+    decided_by=Decider.POLICY,
 )
 ROLE = Rule(
     code="SD162",
@@ -48,6 +50,7 @@ engine:
     passed="""\
 engine:
   args: [--kv-transfer-config, '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both"}']""",
+    decided_by=Decider.POLICY,
 )
 SEVERAL_PODS = Rule(
     code="SD163",
@@ -80,6 +83,7 @@ MEMORY_SHARE = Rule(
     source="vLLM's CacheConfig: gpu_memory_utilization, gt=0, le=1",
     refused="engine: {args: [--gpu-memory-utilization, '92']}",
     passed="engine: {args: [--gpu-memory-utilization, '0.92']}",
+    decided_by=Decider.PARSER,
 )
 SEVERAL_SERVERS = Rule(
     code="SD166",
@@ -115,6 +119,7 @@ BATCH = Rule(
     source="vLLM's SchedulerConfig: both at least 1, max_num_batched_tokens at least max_num_seqs",
     refused="engine: {args: [--max-num-batched-tokens, '128', --max-num-seqs, '256']}",
     passed="engine: {args: [--max-num-batched-tokens, 8k, --max-num-seqs, '256']}",
+    decided_by=Decider.PARSER,
 )
 RANKS = Rule(
     code="SD169",
@@ -126,6 +131,7 @@ RANKS = Rule(
     source="vLLM's ParallelConfig, 0.18 to 0.33",
     refused="engine: {args: [--tensor-parallel-size, '2', --decode-context-parallel-size, '4']}",
     passed="engine: {args: [--tensor-parallel-size, '2', --decode-context-parallel-size, '2']}",
+    decided_by=Decider.PARSER,
 )
 
 _HALVES = ("kv_producer", "kv_consumer")

@@ -1,12 +1,12 @@
 """Rules on a target's shape: heads and experts that do not fit the GPUs, requests longer than it can take.
 
-A length that is only published, and not read in its config.json, is a reason to warn and no more; what another
-config replaces, or what is taken by the name of a build, is none at all.
+A length that is only published, and not read in its config.json, is a reason to warn and no more; what
+another config replaces, or what is taken by the name of a build, is none at all.
 """
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.catalogue.entries import Target
 from specdeploy.engine.serving import is_on, size_of
 from specdeploy.engine.setting import Candidate, Setting
@@ -28,6 +28,7 @@ HEADS = Rule(
     source="vLLM 0.32: ModelConfig.verify_with_parallel_config; total_num_kv_heads of its attention layers.",
     refused="{model: Qwen/Qwen3.5-27B, accelerator: {type: MI300X, count: 5}, drafters: []}",
     passed="{model: Qwen/Qwen3.5-27B, accelerator: {type: MI300X, count: 4}, drafters: []}",
+    decided_by=Decider.PARSER,
 )
 
 
@@ -70,6 +71,7 @@ EXPERTS = Rule(
         "{model: Qwen/Qwen3-30B-A3B, accelerator: {type: MI300X, count: 2}, "
         "engine: {args: [--enable-expert-parallel]}, drafters: []}"
     ),
+    decided_by=Decider.PARSER,
 )
 
 
@@ -90,6 +92,7 @@ TOO_LONG = Rule(
     source=f"vLLM 0.32: max_model_len in ModelConfig, {_LONG}.",
     refused="{model: Qwen/Qwen3-8B, engine: {args: [--max-model-len, '131072']}, drafters: []}",
     passed="{model: Qwen/Qwen3-8B, engine: {args: [--max-model-len, '32768']}, drafters: []}",
+    decided_by=Decider.PARSER,
 )
 LONGER_THAN_PUBLISHED = Rule(
     "SD817",

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.environment import outlives_pod
 from specdeploy.engine.layout import is_path
 from specdeploy.engine.setting import Candidate, Setting
@@ -23,6 +23,7 @@ SPECULATES = Rule(
     passed="""\
 model: Qwen/Qwen3-8B
 drafters: [{name: e, method: eagle3, model: RedHatAI/Qwen3-8B-speculator.eagle3, numSpeculativeTokens: 3}]""",
+    decided_by=Decider.POLICY,
 )
 READ_ONLY_CACHE = Rule(
     code="SD102",
@@ -33,6 +34,7 @@ READ_ONLY_CACHE = Rule(
     source="vLLM's VLLM_CACHE_ROOT and Triton's TRITON_CACHE_DIR",
     refused="engine: {compileCache: {persistentVolumeClaim: {claimName: kernels, readOnly: true}}}",
     passed="engine: {compileCache: {persistentVolumeClaim: {claimName: kernels}}}",
+    decided_by=Decider.LATER,
 )
 WEIGHTS_LOST = Rule(
     code="SD103",

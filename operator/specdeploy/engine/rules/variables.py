@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import tables_variables as table
 from specdeploy.engine.environment import OWNED
 from specdeploy.engine.serving import is_on
@@ -65,6 +65,7 @@ engine:
 engine:
   args: [--fail-on-environ-validation]
   env: [{name: VLLM_ROCM_USE_AITER, value: '1'}]""",
+    decided_by=Decider.LATER,
 )
 NO_NUMBER = Rule(
     code="SD244",

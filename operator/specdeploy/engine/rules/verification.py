@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.graphs import captures_whole_steps, cudagraph_mode
 from specdeploy.engine.kinds import as_switch
 from specdeploy.engine.serving import is_on
@@ -29,6 +29,7 @@ WITH_FLAG = Rule(
     source="VllmConfig of vLLM 0.32",
     refused=_example("engine: {args: [--enforce-eager]}"),
     passed=_example(),
+    decided_by=Decider.PARSER,
 )
 WITH_PIPELINE = Rule(
     code="SD521",
@@ -39,6 +40,7 @@ WITH_PIPELINE = Rule(
     source="VllmConfig of vLLM 0.32",
     refused=_example("engine: {args: [--pipeline-parallel-size, '2']}"),
     passed=_example("engine: {args: [--tensor-parallel-size, '2']}"),
+    decided_by=Decider.PARSER,
 )
 WITHOUT_LOGITS = Rule(
     code="SD522",
@@ -52,6 +54,7 @@ WITHOUT_LOGITS = Rule(
         drafter="name: d, method: eagle3, model: org/draft, numSpeculativeTokens: 4",
     ),
     passed=_example(more=", use_local_argmax_reduction: true"),
+    decided_by=Decider.PARSER,
 )
 ON_HYBRID = Rule(
     code="SD523",
@@ -78,6 +81,7 @@ DSPARK_ALONE = Rule(
     source="SpeculativeConfig of vLLM 0.28 to 0.30; pull request 52228",
     refused=_example("engine: {vllmVersion: '0.29.0'}", drafter=_E),
     passed=_example("engine: {vllmVersion: '0.30.0'}", drafter=_E),
+    decided_by=Decider.PARSER,
 )
 _DSPARK_ALONE = between("0.28", "0.30")
 _FLAGS: dict[str, str] = {

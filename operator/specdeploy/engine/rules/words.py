@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 
-from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.image import is_stock
 from specdeploy.engine.options import MODELS, OPEN_VALUES, VALUES, WORD_KEYS
 from specdeploy.engine.setting import Candidate, Setting
@@ -25,6 +25,7 @@ WRONG_WORD = Rule(
     source="vLLM 0.18 to 0.33: CacheDType, MoEBackend, QuantizationMethods",
     refused=_example("kv_cache_dtype: fp8_e4m3fn"),
     passed=_example("kv_cache_dtype: fp8_e4m3"),
+    decided_by=Decider.PARSER,
 )
 UNSURE_WORD = Rule(
     code="SD412",
