@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from specdeploy.api.rule import Finding, Severity
+from specdeploy.api.rule import Decider, Finding, Severity
 from specdeploy.api.spec import Drafter, Spec
 from specdeploy.engine.arguments import serve_arguments
 from specdeploy.engine.catalogue.entries import Target
@@ -21,12 +21,10 @@ from .rules import ENGINE_ACCEPTS, ENGINE_REFUSES, NOT_ASKED, OTHER_VERSION
 
 WORDS = 300
 
-POLICY = "Refused by policy"
-
-# Rules on what vLLM's own validation decides: flags, methods, options, combinations, names of backends. It
-# knows nothing of the rest: the pod, the image, the hardware and its kernels, memory.
-DECIDED = ("SD160", "SD165", "SD22", "SD3", "SD4", "SD5", "SD601")
-# Errors by these rules that it does not see, and why: the code, the end of the field, the reason.
+# Codes of the rules on what vLLM's own validation decides. It knows nothing of the rest: the pod, the image,
+# the hardware and its kernels, memory. The first two do not say it of themselves yet.
+DECIDED = frozenset(("SD601", "SD811", *(rule.code for rule in RULES if rule.decided_by is Decider.PARSER)))
+# Errors that it does not see all the same, and why: the code, the end of the field, the reason.
 UNSEEN: tuple[tuple[str, str, str], ...] = (
     ("SD304", "", "the packages of the image are not those of the engine that is asked"),
     (
@@ -130,7 +128,7 @@ def is_decided(error: Finding) -> bool:
 
 def policy() -> frozenset[str]:
     """Codes of the rules that refuse by policy what an engine would take."""
-    return frozenset(rule.code for rule in RULES if rule.why.startswith(POLICY))
+    return frozenset(rule.code for rule in RULES if rule.decided_by is Decider.POLICY)
 
 
 def _errors(findings: Sequence[Finding]) -> tuple[Finding, ...]:
