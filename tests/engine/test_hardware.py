@@ -307,6 +307,8 @@ def test_aiter_is_turned_on_where_it_has_kernels(gpu: str, codes: list[str]) -> 
     [
         (["--quantization", "fp8"], CUSTOM, []),
         (["-q", "awq"], CUSTOM, []),
+        (["--quantization", "None"], CUSTOM, []),
+        (["--quantization="], CUSTOM, []),
         (["--quantization", "bitsandbytes"], CUSTOM, ["SD622"]),
         (["--quantization=gguf"], CUSTOM, ["SD622"]),
         (["--quantization", "bitsandbytes"], "team/vllm:v0.20.0", []),

@@ -72,6 +72,12 @@ def test_what_needs_greedy_drafts_is_refused_with_sampled_ones(
     assert (found in codes(one)) == (sampling == "probabilistic")
 
 
+@pytest.mark.parametrize("method", ["ngram", "suffix"])
+def test_without_a_model_there_are_no_logits_to_miss(method: str) -> None:
+    options = {"use_local_argmax_reduction": True, "draft_sample_method": "probabilistic"}
+    assert "SD425" not in codes(drafter(method, options=options))
+
+
 @pytest.mark.parametrize(
     ("image", "more", "found"),
     [

@@ -36,6 +36,8 @@ SHORT = {
     "-sc": "--speculative-config",
     "-tp": "--tensor-parallel-size",
 }
+# How a value says that it is none.
+ABSENT = (None, "", "None")
 _NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 _OPTIMIZATION = re.compile(r"-O=?(.+)")
 # What is a flag in any release is no beginning of another one: `--watermark` is not `--watermark-config`.
@@ -53,6 +55,11 @@ class Flag:
     name: str
     value: str | None
     key: str = ""
+
+    @property
+    def text(self) -> str | None:
+        """Its value; None where there is none, or where it says so: vLLM reads "" and None as absent."""
+        return None if self.value in ABSENT else self.value
 
     def means(self, option: str) -> bool:
         """Whether it is `option`, written out or abbreviated."""

@@ -57,8 +57,8 @@ def precision_of(setting: Setting) -> tuple[str, str] | None:
     None where nothing tells, or where the format needs no hardware of its own.
     """
     flag = setting.flag("--quantization")
-    if flag is not None and flag.value:
-        return _found(f"spec.engine.args[{flag.index}]", flag.value.replace("modelopt_fp4", "nvfp4"))
+    if flag is not None and flag.text:
+        return _found(f"spec.engine.args[{flag.index}]", flag.text.replace("modelopt_fp4", "nvfp4"))
     if _OWN_KERNELS in setting.spec.model.lower():
         return None
     known = setting.target.precision if setting.target else None

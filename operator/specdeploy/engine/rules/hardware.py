@@ -170,8 +170,8 @@ def _check_draft_vendor(candidate: Candidate) -> Iterator[Finding]:
 
 def _check_quantization(setting: Setting) -> Iterator[Finding]:
     flag = setting.flag("--quantization")
-    if flag is not None and flag.value and is_refused(setting, flag.value):
-        reason = f"vLLM has no quantisation {flag.value} on AMD"
+    if flag is not None and flag.text and is_refused(setting, flag.text):
+        reason = f"vLLM has no quantisation {flag.text} on AMD"
         yield QUANTIZATION.at(f"spec.engine.args[{flag.index}]", reason, f"use one of {', '.join(SUPPORTED)}")
 
 

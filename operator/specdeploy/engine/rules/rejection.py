@@ -174,7 +174,7 @@ def _check_probabilistic(candidate: Candidate) -> Iterator[Finding]:
     if as_switch(options.get("use_heterogeneous_vocab")):
         reason = "use_heterogeneous_vocab takes greedy drafts alone"
         yield PROBABILISTIC_VOCABULARY.at(field, reason, "remove one of the two")
-    if as_switch(options.get("use_local_argmax_reduction")) and _runs_on_v2(candidate):
+    if as_switch(options.get("use_local_argmax_reduction")) and _drafts_on_v2(candidate):
         reason = "use_local_argmax_reduction never gathers the logits to sample from"
         yield PROBABILISTIC_ARGMAX.at(field, reason, "remove one of the two")
     requests, tokens = sequences(candidate.setting), candidate.drafter.num_speculative_tokens
@@ -183,7 +183,10 @@ def _check_probabilistic(candidate: Candidate) -> Iterator[Finding]:
         yield PROBABILISTIC_MEMORY.at(field, reason, "lower --max-num-seqs to what you serve, in every arm")
 
 
-def _runs_on_v2(candidate: Candidate) -> bool:
+def _drafts_on_v2(candidate: Candidate) -> bool:
+    """Whether a model drafts on that runner: without one there are no logits to miss."""
+    if candidate.drafter.method not in table.MODELS:
+        return False
     return V2_DEFAULT.holds(candidate.setting.version) and runner_of(candidate) is Runner.V2
 
 
