@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,10 +81,44 @@ def written(given_spec: dict[str, Any]) -> str:
 def test_every_finding_has_a_rule_and_a_place(spec: dict[str, Any], asked: Version | None) -> None:
     held = contents(Source("f.json", written(spec)))
     [read] = held.objects
-    checked = [(read, check(read.spec, asked=asked).findings)] if read.spec else []
+    checked = [(read, check(read, read.spec, asked=asked).findings)] if read.spec else []
     for each in located(held, checked):
         assert each.finding.code in KNOWN
         assert each.finding.severity is KNOWN[each.finding.code].severity
         assert each.line >= 1
         assert each.finding.reason
         assert each.finding.fix
+
+
+HEAD = "apiVersion: specdeploy.dev/v1alpha1\nkind: SpecDeployment\nmetadata: {name: a}\n"
+DFLASH = "{name: a, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash%s}"
+# the only drafter -> whether the catalogue's best one is advised
+LISTED: dict[str, tuple[str, bool]] = {
+    "another": ("{name: a, method: ngram, numSpeculativeTokens: 3}", True),
+    "the best": (DFLASH % ", numSpeculativeTokens: 7", False),
+    "the best, without its tokens": (DFLASH % "", False),
+    "the best, with options that are text": (DFLASH % ", numSpeculativeTokens: 7, options: '{}'", False),
+    "one that is no object": ("dflash", True),
+    "a method that is none": (DFLASH.replace("dflash", "DFlash", 1) % "", True),
+}
+
+
+@pytest.mark.parametrize("case", LISTED)
+def test_what_is_listed_and_can_not_be_read_is_not_advised(case: str) -> None:
+    drafter, advised = LISTED[case]
+    spec = f"spec:\n  model: google/gemma-4-26B-A4B-it\n  drafters: [{drafter}]\n"
+    [read] = contents(Source("f.yaml", HEAD + spec)).objects
+    assert read.spec is not None
+    advice = [each.reason for each in check(read, read.spec).findings if each.code == "SD807"]
+    assert any("DFlash with z-lab" in reason for reason in advice) == advised
+
+
+def test_of_a_spec_with_something_left_out_only_drafters_are_spoken_of() -> None:
+    spec = "spec:\n  model: google/gemma-4-26B-A4B-it\n  replicas: {}\n  drafters: [{name: a, method: ngram, "
+    [read] = contents(
+        Source("f.yaml", f"{HEAD}{spec}numSpeculativeTokens: 3, options: {{x: 1}}}}]\n")
+    ).objects
+    assert read.spec is not None
+    fields = {each.field for each in check(read, read.spec).findings}
+    assert "spec.drafters[0].options.x" in fields
+    assert all(field.startswith("spec.drafters[0]") for field in fields)

@@ -57,7 +57,11 @@ EXITS: dict[str, tuple[str, list[str], int]] = {
     "an error": (WRONG, [], 1),
     "an error in a form for programs": (WRONG, ["-o", "sarif"], 1),
     "no YAML": ("{", [], 1),
-    "no SpecDeployment": ("kind: Service\n", [], 0),
+    "no SpecDeployment": ("kind: Service\n", [], 2),
+    "no SpecDeployment in a form for programs": ("kind: Service\n", ["-o", "json"], 2),
+    "nothing": ("", [], 2),
+    "a kind of another group": (CLEAN.replace("specdeploy.dev", "specdeploy.io"), [], 1),
+    "a plain list of objects": ("- " + CLEAN.replace("\n", "\n  "), [], 1),
     "a version that is none": (CLEAN, ["--vllm-version", "newest"], 2),
     "a form that does not exist": (CLEAN, ["-o", "html"], 2),
     "a catalogue that does not exist": (CLEAN, ["--catalog", "none.yaml"], 2),
@@ -85,6 +89,29 @@ def test_the_last_line_counts(tmp_path: Path) -> None:
     last = lint(tmp_path, f"{WRONG}---\nkind: Service\n").stdout.splitlines()[-1]
     assert last.startswith("1 file, 1 SpecDeployment, 1 other document skipped: 1 error, ")
     assert last.endswith("; checked for vLLM 0.33 (default image)")
+
+
+def test_the_last_line_tells_what_was_not_checked(tmp_path: Path) -> None:
+    last = lint(tmp_path, WRONG.replace("model: google/gemma-4-26B-A4B-it", "model: []")).stdout.splitlines()[
+        -1
+    ]
+    assert last.endswith(": 1 error, 0 warnings, 0 advice; 1 not checked for vLLM: correct what is wrong")
+
+
+def test_one_value_of_another_type_hides_no_finding_on_drafters(tmp_path: Path) -> None:
+    found = findings(lint(tmp_path, WRONG.replace("type: MI300X", "type: [MI300X]"), "-o", "json"))
+    assert {"spec.accelerator.type", "spec.drafters[0].options.prompt_lookup_maximum"} <= {
+        each["field"] for each in found
+    }
+
+
+def test_where_there_is_nothing_to_check_the_files_are_named(tmp_path: Path) -> None:
+    answer = RUN.invoke(app, ["lint", "-"], input="")
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert answer.stderr == "specdeploy: there is no SpecDeployment in stdin\n"
+    (tmp_path / "service.yaml").write_text("kind: Service\n")
+    answer = RUN.invoke(app, ["lint", str(tmp_path), *["-"] * 4], input="")
+    assert answer.stderr == f"specdeploy: there is no SpecDeployment in {tmp_path}, stdin, stdin and 2 more\n"
 
 
 def test_findings_are_in_the_order_of_files_and_lines(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from specdeploy.api.rule import Rule
 from specdeploy.cli.reading import RULES, Contents, NoFileError, Source, contents, sources
-from specdeploy.cli.reading.documents import dotted, path_of
 from specdeploy.cli.reading.files import MOST_BYTES
+from specdeploy.cli.reading.paths import dotted, path_of
 
 HEAD = "apiVersion: specdeploy.dev/v1alpha1\nkind: SpecDeployment\nmetadata: {name: gemma}\n"
 SPEC = HEAD + "spec:\n  model: google/gemma\n"
@@ -102,10 +103,36 @@ PLACES: dict[str, tuple[str, list[tuple[int, int, str, str]]]] = {
         SPEC + "  servedModelName: &n -x\n  modelRevision: *n\n",
         [(6, 3, "SD001", "spec.servedModelName"), (7, 3, "SD001", "spec.modelRevision")],
     ),
-    "a key twice, at the second": (SPEC + "  model: other\n", [(6, 3, "SD013", "")]),
+    "a key twice, at the second": (SPEC + "  model: other\n", [(6, 3, "SD013", "spec.model")]),
     "a key twice in JSON": (
         '{"a": 1,\n "a": 2, "apiVersion": "specdeploy.dev/v1alpha1"}',
-        [(1, 1, "SD008", "kind"), (2, 2, "SD013", "")],
+        [(1, 1, "SD008", "kind"), (2, 2, "SD013", "a")],
+    ),
+    "a key twice, deep inside": (
+        SPEC + "  engine:\n    env:\n    - {name: A, value: a}\n    - {name: B, value: b, name: C}\n",
+        [(9, 27, "SD013", "spec.engine.env[1].name")],
+    ),
+    "a key that is a list": (SPEC + "  trial: {? [a] : 1}\n", [(6, 13, "SD014", "spec.trial")]),
+    "a kind of another group": (
+        SPEC.replace("specdeploy.dev", "specdeploy.io"),
+        [(1, 1, "SD008", "apiVersion")],
+    ),
+    "a plain list of objects": ("- " + SPEC.replace("\n", "\n  "), [(1, 1, "SD008", "")]),
+    "a template's value": (SPEC + "  replicas: {{ .Values.replicas }}\n", [(6, 13, "SD020", "")]),
+    "a template's value in a value": (SPEC + "  trial: {replicas: {{ .x }}}\n", [(6, 21, "SD020", "")]),
+    "a template's action": ("{{- if .Values.enabled }}\n" + SPEC + "{{- end }}\n", [(1, 1, "SD020", "")]),
+    "a template's remark": ("{{/* What it is. */}}\n" + SPEC, [(1, 1, "SD020", "")]),
+    "a template's value in quotes": (
+        SPEC + "  replicas: '{{ .Values.replicas }}'\n",
+        [(6, 3, "SD001", "spec.replicas")],
+    ),
+    "a chat template is no template of a manifest": (
+        SPEC + "  engine: {args: ['--chat-template={{ messages }}']}\n",
+        [],
+    ),
+    "a mistake beside a chat template": (
+        SPEC + "  engine: {args: ['--chat-template={{ messages }}']}\n  a: b: c\n",
+        [(7, 7, "SD010", "")],
     ),
     "a document before a mistake": (
         f"{SPEC}  paused: 1\n---\na: [1\n",
@@ -124,6 +151,10 @@ PLACES: dict[str, tuple[str, list[tuple[int, int, str, str]]]] = {
         [(6, 3, "SD001", "spec.replicas")],
     ),
     "a number that is none": (SPEC + "  replicas: .nan\n", [(6, 3, "SD001", "spec.replicas")]),
+    "a number of which there is nothing but its tag": (
+        SPEC + "  replicas: !!int\n",
+        [(6, 3, "SD001", "spec.replicas")],
+    ),
     "a tag that is not known": (SPEC + "  replicas: !Ref 4\n", [(6, 3, "SD003", "spec.replicas")]),
     "a tag that runs code elsewhere": (
         SPEC + "  replicas: !!python/object/apply:os.getcwd []\n",
@@ -178,6 +209,67 @@ def test_a_method_of_vllm_that_is_not_taken_is_told_with_what_to_use(method: str
 def test_a_field_of_the_security_context_is_told_where_it_goes(engine: str, fix: str) -> None:
     [one] = read(SPEC + f"  engine: {engine}\n").objects
     assert [(each.finding.code, each.finding.fix) for each in one.found] == [("SD002", fix)]
+
+
+def test_a_value_that_waits_for_a_template_is_told_how_to_fill_it_in() -> None:
+    [one] = read(SPEC + "  replicas: '{{ .Values.replicas }}'\n").objects
+    assert "helm template" in one.found[0].finding.fix
+    [broken] = read("{{ if }}\n" + SPEC).broken
+    assert "helm template" in broken.finding.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("p-eagle", "P-EAGLE is eagle3 with options.parallel_drafting: true"),
+        ("PEAGLE", "P-EAGLE is eagle3 with options.parallel_drafting: true"),
+        ("PARD", "PARD is draft_model with options.parallel_drafting: true"),
+        ("xpress", "XPress is dflash with a checkpoint that says so"),
+    ],
+)
+def test_a_variant_of_a_method_is_told_how_to_ask_for_it(name: str, fix: str) -> None:
+    [one] = read(SPEC + f"  drafters: [{{name: a, method: {name}, numSpeculativeTokens: 3}}]\n").objects
+    assert [each.finding.fix for each in one.found] == [fix]
+
+
+# what is wrong beside the drafters -> (lines of the spec, whether the rest is read just as it is meant)
+BESIDE: dict[str, tuple[str, bool]] = {
+    "a number in quotes": ("  replicas: '7'\n", True),
+    "text without quotes": ("  modelRevision: 1.10\n", True),
+    "text without quotes in a list": ("  engine: {args: [--seed, 7]}\n", True),
+    "a value that does not exist": ("  accelerator: {type: H100}\n", False),
+    "a number out of bounds": ("  replicas: -1\n", False),
+    "an object for a number": ("  replicas: {}\n", False),
+    "a list for an object": ("  engine: []\n", False),
+    "an item without its name": ("  engine: {env: [{value: x}]}\n", False),
+    "a rule that does not hold": ("  promotion: {steps: [50, 25, 100]}\n", True),
+    "a name twice": ("  engine: {env: [{name: A, value: x}, {name: A, value: y}]}\n", True),
+    "several": ("  replicas: {}\n  accelerator: {type: H100}\n  paused: 1\n", False),
+}
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_what_is_wrong_beside_the_drafters_hides_nothing_of_them(case: str) -> None:
+    lines, exact = BESIDE[case]
+    [one] = read(f"{SPEC}{lines}  drafters: [{DRAFTER % 'a'}, {DRAFTER % 'B'}]\n").objects
+    assert one.spec is not None
+    assert (one.spec.names(), one.kept, one.whole, one.exact) == (["a"], (0,), False, exact)
+
+
+def test_quotes_are_read_as_they_were_meant() -> None:
+    [one] = read(SPEC + "  replicas: '7'\n  paused: 'true'\n  engine: {args: [--seed, 1.10]}\n").objects
+    assert one.spec is not None
+    assert (one.spec.replicas, one.spec.paused, one.spec.engine.args) == (7, True, ["--seed", "1.10"])
+
+
+def test_a_name_that_is_wrong_hides_nothing_of_the_spec() -> None:
+    [one] = read(SPEC.replace("{name: gemma}", "{name: 4}")).objects
+    assert (one.spec is not None, one.whole, one.exact) == (True, False, True)
+
+
+def test_without_a_model_there_is_nothing_to_check() -> None:
+    [one] = read(SPEC.replace("model: google/gemma", "model: [x]")).objects
+    assert (one.spec, one.whole) == (None, False)
 
 
 def test_text_without_quotes_is_shown_as_it_is_written() -> None:
@@ -264,6 +356,47 @@ def test_a_name_that_is_no_file_is_a_mistake_of_who_types_it(tmp_path: Path) -> 
         list(sources(["x" * 5000]))
     with pytest.raises(NoFileError, match="no file that ends in"):
         list(sources([str(tmp_path)]))
+
+
+def test_a_folder_that_can_not_be_listed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root nothing is closed: the system's own listing says no."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "a.yaml").write_text(SPEC)
+    listing = os.scandir
+
+    def scandir(folder: str) -> object:
+        if os.fspath(folder).endswith("closed"):
+            raise PermissionError(13, "Permission denied", folder)
+        return listing(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    closed, good = sources([str(tmp_path)])
+    assert good.broken is None
+    assert (closed.name, [f.finding.code for f in contents(closed).broken]) == (
+        str(tmp_path / "closed"),
+        ["SD019"],
+    )
+    assert [source.name for source in sources([str(tmp_path / "closed")])] == [closed.name]
+
+
+def test_a_pipe_in_a_folder_is_passed_over_and_one_that_is_named_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    (tmp_path / "a.yaml").write_text(SPEC)
+    assert [Path(source.name).name for source in sources([str(tmp_path)])] == ["a.yaml"]
+    writer = threading.Thread(target=pipe.write_text, args=(SPEC,), daemon=True)
+    writer.start()
+    assert [source.text for source in sources([str(pipe)])] == [SPEC]
+
+
+def test_a_link_that_leads_nowhere_is_a_finding_wherever_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to("b.yaml")
+    (tmp_path / "b.yaml").symlink_to("a.yaml")
+    (tmp_path / "c.yaml").symlink_to("none.yaml")
+    named = [str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")]
+    for words in ([str(tmp_path)], named):
+        found = [source for source in sources(words) if source.broken and source.broken.rule.code == "SD019"]
+        assert [source.name for source in found] == named
 
 
 # what is in a file -> (line, column, a part of the reason)

@@ -72,8 +72,20 @@ RENDERED: dict[str, tuple[str, list[str], int, list[tuple[str, str]]]] = {
     "no YAML after a good one": (f"{GOOD}---\n{{", [], 1, FRAME + ARMS),
     "a drafter that is not there": (GOOD, ["--drafter", "none"], 2, []),
     "a drafter that is, but can't run": (GOOD + BAD_DRAFTER, ["--drafter", "broken"], 2, []),
+    "a name that is none": (GOOD.replace("name: gemma", "name: 4"), [], 1, []),
+    "a number in quotes": (GOOD.replace("replicas: 4", "replicas: '4'"), [], 1, []),
     "nothing of ours": ("kind: Service\n", [], 2, []),
 }
+
+
+def test_entries_of_ones_own_are_asked(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("- model: google/gemma-4-26B-A4B-it\n  family: gemma4\n  parameters: 4000\n  source: me\n")
+    assert render(tmp_path, GOOD).exit_code == 0
+    answer = render(tmp_path, GOOD, "--catalog", str(own))
+    assert (answer.exit_code, named(answer)) == (1, [])
+    assert "SD701" in answer.stderr
+    assert render(tmp_path, GOOD, "--catalog", str(tmp_path / "none.yaml")).exit_code == 2
 
 
 @pytest.mark.parametrize("case", RENDERED)

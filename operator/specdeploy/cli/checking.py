@@ -1,17 +1,19 @@
 """What the rules say of the SpecDeployments that were read. Second step of `lint` and `render`; pure."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
+from specdeploy.api.findings import read_spec
 from specdeploy.api.rule import Finding, Rule, Severity, errors
-from specdeploy.api.spec import Spec
+from specdeploy.api.spec import Drafter, Spec
 from specdeploy.cli import reading
 from specdeploy.cli.reading import Contents, Located, Read
 from specdeploy.engine.catalogue.entries import Target
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.image import image_of, vllm_version
 from specdeploy.engine.rules import RULES
-from specdeploy.engine.setting import setting_of
+from specdeploy.engine.rules.advice import UNLISTED
+from specdeploy.engine.setting import Setting, setting_of
 from specdeploy.engine.versions import NEWEST, Version
 
 
@@ -44,12 +46,14 @@ class Report:
     others: int = 0
     found: list[Located] = field(default_factory=list)
     versions: dict[str, int] = field(default_factory=dict)
+    unchecked: int = 0
 
-    def add(self, contents: Contents, located: Iterable[Located], checked: Iterable[Checked]) -> None:
-        """A file, what was found in it, and whose rules its specs were checked by."""
+    def add(self, contents: Contents, located: Iterable[Located], checked: Sequence[Checked]) -> None:
+        """A file, what was found in it, and whose rules its specs were checked by, of those that could be."""
         self.files += 1
         self.objects += len(contents.objects)
         self.others += contents.others
+        self.unchecked += len(contents.objects) - len(checked)
         self.found += sorted(located, key=lambda each: (each.line, each.column, each.finding.code))
         for each in checked:
             words = f"{each.version} ({each.told_by})"
@@ -66,11 +70,32 @@ class Report:
         return sum(each.finding.severity is severity for each in self.found)
 
 
-def check(spec: Spec, *, asked: Version | None = None, extra: tuple[Target, ...] = ()) -> Checked:
-    """Ask every rule. `asked`: vLLM's version where the spec does not tell; `extra`: beside the catalogue."""
+def check(read: Read, spec: Spec, *, asked: Version | None = None, extra: tuple[Target, ...] = ()) -> Checked:
+    """Ask every rule about the `spec` of what was read. `asked`: vLLM's version where the spec does not tell;
+    `extra`: beside the catalogue. Of a spec that is not exact only what is said of its drafters is told."""
     version, told_by = _version(spec, asked)
     setting = setting_of(spec, version=version, extra=extra)
-    return Checked(spec, on_spec(setting), on_drafters(setting), version or NEWEST, told_by)
+    whole = _with_all_listed(on_spec(setting), read, setting) if read.exact else ()
+    return Checked(spec, whole, on_drafters(setting), version or NEWEST, told_by)
+
+
+def _with_all_listed(found: tuple[Finding, ...], read: Read, setting: Setting) -> tuple[Finding, ...]:
+    """The findings on a spec without the advice to list what is listed and can't be read."""
+    stand_ins = _stand_ins(read.left_out) if any(each.code == UNLISTED.code for each in found) else []
+    if not stand_ins:
+        return found
+    spec = setting.spec.model_copy(update={"drafters": [*(setting.spec.drafters or []), *stand_ins]})
+    advice = [each for each in on_spec(replace(setting, spec=spec)) if each.code == UNLISTED.code]
+    return (*(each for each in found if each.code != UNLISTED.code), *advice)
+
+
+def _stand_ins(left_out: Iterable[object]) -> list[Drafter]:
+    """Drafters that can't be read, as far as they tell what is listed: method and checkpoint."""
+    raw = [each for each in left_out if isinstance(each, dict)]
+    named = [{key: each[key] for key in ("method", "model") if key in each} for each in raw]
+    known = [{**each, "name": f"d{i}", "numSpeculativeTokens": 1} for i, each in enumerate(named)]
+    read = read_spec({"model": "m", "drafters": known})
+    return list(read.spec.drafters or []) if read.spec else []
 
 
 def _version(spec: Spec, asked: Version | None) -> tuple[Version | None, str]:

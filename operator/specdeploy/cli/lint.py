@@ -1,7 +1,7 @@
 """`specdeploy lint`: every rule that needs no cluster, on files, stdin and folders.
 
 Exit code 0: no error (warnings and advice may be there); 1: an error, with `--strict` a warning too; 2: a bad
-option, a file that does not exist, an engine that can't be asked.
+option, a file that does not exist, no SpecDeployment in any, an engine that can't be asked.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from specdeploy.cli.exits import FAILED, usage
 
 if TYPE_CHECKING:
     from specdeploy.api.rule import Finding, Rule
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Spec], tuple[Finding, ...]]
 
-_FAILED, _USAGE = 1, 2
+_SHOWN = 3
 
 Files = Annotated[
     list[str],
@@ -77,12 +79,12 @@ def lint(  # noqa: PLR0913, PLR0917  (its options)
     from specdeploy.api.rule import Severity  # noqa: PLC0415
     from specdeploy.cli.checking import rules_by_code  # noqa: PLC0415
 
-    version, extra = version_of(vllm_version), _catalogue(catalog)
+    version, extra = version_of(vllm_version), catalogue_of(catalog)
     with _engine(engine_python, models, extra) if engine else nullcontext((None, ())) as (ask, further):
         report = _report(files, version, extra, ask)
     _answer(report, report.from_severity(Severity(severity)), output, rules_by_code(further))
     if report.count(Severity.ERROR) or (strict and report.count(Severity.WARNING)):
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(FAILED)
 
 
 def _report(files: list[str], version: Version | None, extra: tuple[Target, ...], ask: Ask | None) -> Report:
@@ -94,12 +96,24 @@ def _report(files: list[str], version: Version | None, extra: tuple[Target, ...]
         for source in sources(files):
             held = contents(source)
             readable = [(read, read.spec) for read in held.objects if read.spec is not None]
-            pairs = [(read, check(spec, asked=version, extra=extra)) for read, spec in readable]
-            findings = [(read, (*each.findings, *(ask(each.spec) if ask else ()))) for read, each in pairs]
+            pairs = [(read, check(read, spec, asked=version, extra=extra)) for read, spec in readable]
+            findings = [
+                (read, (*each.findings, *(ask(each.spec) if ask and read.whole else ())))
+                for read, each in pairs
+            ]
             report.add(held, located(held, findings), [checked for _, checked in pairs])
     except NoFileError as error:
         usage(str(error))
+    if not report.objects and not report.found:
+        usage(nothing_in(files))
     return report
+
+
+def nothing_in(files: list[str]) -> str:
+    """What to say where no file holds a SpecDeployment: a program before the pipe may have failed."""
+    shown = ", ".join("stdin" if file == "-" else file for file in files[:_SHOWN])
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    return f"there is no SpecDeployment in {shown}{more}"
 
 
 @contextmanager
@@ -126,7 +140,8 @@ def version_of(text: str | None) -> Version | None:
     return found
 
 
-def _catalogue(file: Path | None) -> tuple[Target, ...]:
+def catalogue_of(file: Path | None) -> tuple[Target, ...]:
+    """The entries of a file that an option names; ends the command where they can't be read."""
     if file is None:
         return ()
     from specdeploy.cli.catalog import load_file  # noqa: PLC0415
@@ -164,9 +179,3 @@ def _texts(shown: list[Located], output: str, rules: dict[str, Rule]) -> Iterato
         yield json.dumps(sarif.log(shown, rules.values(), __version__), indent=2)
     else:
         yield json.dumps(lint_forms.as_dicts(shown, rules), indent=2)
-
-
-def usage(message: str) -> NoReturn:
-    """One line on stderr, exit 2."""
-    typer.echo(f"specdeploy: {' '.join(message.split())}", err=True)
-    raise typer.Exit(_USAGE)

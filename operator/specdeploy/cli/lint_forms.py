@@ -43,8 +43,11 @@ def summary(report: Report) -> str:
         for words, times in report.versions.items()
     )
     checked = f"; checked for vLLM {versions}" if versions else ""
+    unchecked = (
+        f"; {report.unchecked} not checked for vLLM: correct what is wrong" if report.unchecked else ""
+    )
     seen = f"{_counted(report.files, 'file')}, {_counted(report.objects, 'SpecDeployment')}{skipped}"
-    return f"{seen}: {', '.join(counts)}{checked}"
+    return f"{seen}: {', '.join(counts)}{checked}{unchecked}"
 
 
 def _counted(number: int, what: str) -> str:

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from specdeploy.api.names import BASELINE
-from specdeploy.cli.lint import Files, VllmVersion, usage, version_of
+from specdeploy.cli.exits import FAILED, usage
+from specdeploy.cli.lint import Catalog, Files, VllmVersion, catalogue_of, nothing_in, version_of
 
 if TYPE_CHECKING:
     from specdeploy.api.spec import Spec
     from specdeploy.cli.reading import Read
     from specdeploy.cli.rendering import Child
+    from specdeploy.engine.catalogue.entries import Target
     from specdeploy.engine.versions import Version
 
-_FAILED = 1
 # What is long, such as a JSON argument, stays on its line, to be copied.
 _UNFOLDED = 1_000_000
 
@@ -38,12 +39,13 @@ def render(
     command: Command = False,
     output: Form = "yaml",
     vllm_version: VllmVersion = None,
+    catalog: Catalog = None,
 ) -> None:
     """Print the child objects that would be applied at first sight, without a cluster.
 
     Drafters that can't run are named on stderr and left out.
     """
-    told, readable = _readable(files, version_of(vllm_version))
+    told, readable = _readable(files, version_of(vllm_version), catalogue_of(catalog))
     if drafter is not None and not any(drafter in (BASELINE, *spec.names()) for _, spec in readable):
         usage(f"--drafter: no SpecDeployment here has a drafter {drafter!r} that can run")
     if command:
@@ -52,10 +54,12 @@ def render(
     else:
         _print([child for read, spec in readable for child in _children(read, spec, drafter)], output)
     if told:
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(FAILED)
 
 
-def _readable(files: list[str], version: Version | None) -> tuple[int, list[tuple[Read, Spec]]]:
+def _readable(
+    files: list[str], version: Version | None, extra: tuple[Target, ...]
+) -> tuple[int, list[tuple[Read, Spec]]]:
     """How many errors were told, and the specs that can be rendered with the drafters that can run."""
     from specdeploy.cli.reading import NoFileError, contents, sources  # noqa: PLC0415
 
@@ -66,17 +70,17 @@ def _readable(files: list[str], version: Version | None) -> tuple[int, list[tupl
             told += _tell(held.broken)
             objects += len(held.objects)
             for read in held.objects:
-                spec, errors = _checked(read, version)
+                spec, errors = _checked(read, version, extra)
                 told += errors
                 readable += [(read, spec)] if spec is not None else []
     except NoFileError as error:
         usage(str(error))
     if not objects and not told:
-        usage(f"there is no SpecDeployment in {', '.join(files)}")
+        usage(nothing_in(files))
     return told, readable
 
 
-def _checked(read: Read, version: Version | None) -> tuple[Spec | None, int]:
+def _checked(read: Read, version: Version | None, extra: tuple[Target, ...]) -> tuple[Spec | None, int]:
     """The spec with the drafters that can run, None if it can't serve as it is; and how many errors."""
     from specdeploy.api.rule import errors  # noqa: PLC0415
     from specdeploy.cli.checking import check  # noqa: PLC0415
@@ -85,8 +89,10 @@ def _checked(read: Read, version: Version | None) -> tuple[Spec | None, int]:
     told = _tell(read.found)
     if read.spec is None:
         return None, told
-    checked = check(read.spec, asked=version)
+    checked = check(read, read.spec, asked=version, extra=extra)
     told += _tell(read.locate_in_spec(finding) for finding in checked.findings)
+    if not read.whole:
+        return None, told
     if not read.name:
         nameless = MISSING_FIELD.at("metadata.name", "names every child; generateName can't", "write a name")
         return None, told + _tell([read.locate(nameless)])

@@ -1,56 +1,29 @@
 """The SpecDeployments in a file's text, each with what is wrong with how it is written."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
-from specdeploy.api.admission import Refusal, Refused, completed, object_refusals
+from specdeploy.api.admission import Refused, completed
 from specdeploy.api.findings import read_spec
 from specdeploy.api.names import API_VERSION, GROUP, KIND
-from specdeploy.api.rule import Finding, Rule
+from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Spec
-from specdeploy.engine.methods import NOT_TAKEN
 
 from .files import Source
+from .mending import readable, refused
 from .nodes import Node, trees
+from .paths import dotted, is_of_a_drafter, path_of
 from .problems import Broken
-from .rules import ADMISSION, MISSING_FIELD, OBJECT_NAME, OTHER_KIND, QUOTED, TWICE, UNKNOWN_FIELD, VALUE
-from .values import Path, Values, place, value_at
+from .rules import OTHER_KIND, TEMPLATE, VALUE
+from .values import Values, place, value_at
+from .words import finding_of
 
 # Of one object; what is wrong a thousand times is understood after a few.
 MOST_FINDINGS = 50
 
-_RULES: dict[Refused, Rule] = {
-    Refused.VALUE: VALUE,
-    Refused.QUOTED: QUOTED,
-    Refused.UNQUOTED: QUOTED,
-    Refused.UNKNOWN: UNKNOWN_FIELD,
-    Refused.MISSING: MISSING_FIELD,
-    Refused.TWICE: TWICE,
-    Refused.RULE: ADMISSION,
-}
 _LISTS = ("List", f"{KIND}List")
-_DRAFTERS = ("spec", "drafters")
-_POD = ("spec", "engine", "podTemplate")
-# Fields of core/v1 PodSecurityContext. supplementalGroups is how a pod gets at /dev/kfd and /dev/dri where
-# they belong to the groups video and render.
-_OF_SECURITY_CONTEXT = (
-    "appArmorProfile",
-    "fsGroup",
-    "fsGroupChangePolicy",
-    "runAsGroup",
-    "runAsNonRoot",
-    "runAsUser",
-    "seLinuxOptions",
-    "seccompProfile",
-    "supplementalGroups",
-    "supplementalGroupsPolicy",
-    "sysctls",
-)
-_PLAIN_STEP = re.compile(r"[A-Za-z_][-\w]*\Z")
-_STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([^.\[]+)')
+_UNLISTED = "write each as a document of its own, with --- between, or as items of a v1 List"
 
 
 @dataclass(frozen=True)
@@ -68,8 +41,9 @@ class Located:
 class Read:
     """One SpecDeployment, and what is wrong with how it is written.
 
-    `spec` holds the drafters that can be read, `kept` their places in the file; it is None where something
-    else can't be read.
+    `spec` holds the drafters that can be read, `kept` their places in the file; it is None where the rest
+    can't be read. `whole`: but for those drafters the API server would take it; where it would not, `spec` is
+    what can still be checked. `exact`: nothing of it was left out for that.
     """
 
     file: str
@@ -80,6 +54,9 @@ class Read:
     root: Node
     spec: Spec | None = None
     kept: tuple[int, ...] = ()
+    left_out: tuple[Any, ...] = ()
+    whole: bool = False
+    exact: bool = False
     found: list[Located] = field(default_factory=list)
 
     def locate(self, finding: Finding) -> Located:
@@ -90,7 +67,7 @@ class Read:
     def locate_in_spec(self, finding: Finding) -> Located:
         """A finding on `spec`, whose drafters may be fewer than the file's."""
         path = path_of(finding.field)
-        if path[:2] == _DRAFTERS and len(path) > 2 and isinstance(path[2], int):
+        if is_of_a_drafter(path) and isinstance(path[2], int):
             path = (*path[:2], self.kept[path[2]], *path[3:])
             finding = replace(finding, field=dotted(path))
         return self.locate(finding)
@@ -130,23 +107,40 @@ def _objects(root: Node) -> Iterator[Node]:
 
 
 def _take(found: Contents, file: str, number: int, root: Node) -> None:
-    group, kind = (_text(root, key) for key in ("apiVersion", "kind"))
-    ours = group.partition("/")[0] == GROUP
-    if not ours and (group or kind != KIND):
+    if any(_is_ours(item) for item in root.items):
+        listed = OTHER_KIND.at("", "is a plain list, which no API server takes", _UNLISTED)
+        found.broken.append(Located(file, root.line, root.column, number, listed))
+        return
+    if not _is_ours(root):
         found.others += 1
         return
     values = Values()
     body = values.of(root)
     read = Read(file, number, *_identity(body), body, root)
     found.objects.append(read)
-    read.found += [_located(file, problem, number) for problem in islice(values.problems, MOST_FINDINGS)]
-    if (group, kind) != (API_VERSION, KIND):
-        wrong = "apiVersion" if group != API_VERSION else "kind"
-        reason = f"there is no {kind or 'object without a kind'} in {group or 'no apiVersion'}"
-        fix = f"write apiVersion: {API_VERSION} and kind: {KIND}"
-        read.found.append(read.locate(OTHER_KIND.at(wrong, reason, fix)))
-        return
-    _check(read)
+    problems = values.problems[:MOST_FINDINGS]
+    template = [each for each in problems if each.rule is TEMPLATE][:1]
+    read.found += [_located(file, each, number) for each in template or values.with_fields(root, problems)]
+    if not template and _is_known(read):
+        _check(read)
+
+
+def _is_ours(root: Node) -> bool:
+    """Whether it has our group, our kind with another group's name, or our kind and no group."""
+    return _text(root, "apiVersion").partition("/")[0] == GROUP or _text(root, "kind") == KIND
+
+
+def _is_known(read: Read) -> bool:
+    """Whether an API server would know the kind; told where it is not."""
+    group, kind = (_text(read.root, key) for key in ("apiVersion", "kind"))
+    if (group, kind) == (API_VERSION, KIND):
+        return True
+    wrong = "apiVersion" if group != API_VERSION else "kind"
+    reason = f"there is no {kind or 'object without a kind'} in {group or 'no apiVersion'}"
+    read.found.append(
+        read.locate(OTHER_KIND.at(wrong, reason, f"write apiVersion: {API_VERSION} and kind: {KIND}"))
+    )
+    return False
 
 
 def _text(root: Node, key: str) -> str:
@@ -162,80 +156,38 @@ def _identity(body: dict[str, Any]) -> tuple[str, str | None]:
 
 
 def _check(read: Read) -> None:
-    """What the API server would refuse; where it would take it, the spec as the operator reads it."""
+    """What the API server would refuse; and the spec as the operator reads it, as far as that can be told."""
     read.body = completed(read.body)
-    refused = list(islice(object_refusals(read.body), MOST_FINDINGS + 1))
-    read.found += [read.locate(_finding(read.root, each)) for each in refused[:MOST_FINDINGS]]
-    if len(refused) > MOST_FINDINGS:
+    wrong = refused(read.body, MOST_FINDINGS + 1)
+    read.found += [read.locate(finding_of(read.root, each)) for each in wrong[:MOST_FINDINGS]]
+    if len(wrong) > MOST_FINDINGS:
         more = VALUE.at("spec", f"more than {MOST_FINDINGS} things are wrong with it", "correct these first")
         read.found.append(read.locate(more))
-    wrong = [each.path for each in refused if each.why is not Refused.UNKNOWN]
-    if all(path[:2] == _DRAFTERS and len(path) > 2 for path in wrong):
-        _read_spec(read, {path[2] for path in wrong})
+    hindering = [each for each in wrong if each.why is not Refused.UNKNOWN]
+    body, read.exact = read.body, True
+    read.whole = all(is_of_a_drafter(each.path) for each in hindering)
+    if not read.whole:
+        mended, read.exact = readable(read.root, completed(read.body), MOST_FINDINGS + 1)
+        if mended is None:
+            return
+        body = mended
+        hindering = refused(body, MOST_FINDINGS + 1)
+    _read_spec(read, body, {each.path[2] for each in hindering if is_of_a_drafter(each.path)})
 
 
-def _read_spec(read: Read, left_out: set[str | int]) -> None:
+def _read_spec(read: Read, body: dict[str, Any], left_out: set[str | int]) -> None:
     """The spec as the operator reads it, without the drafters that the API server would refuse."""
-    raw = read.body["spec"]
+    raw = body["spec"]
     listed = list(enumerate(raw.get("drafters", ())))
     kept = [(index, drafter) for index, drafter in listed if index not in left_out]
     read.kept = tuple(index for index, _ in kept)
+    read.left_out = tuple(drafter for index, drafter in listed if index in left_out)
     reading = read_spec({**raw, "drafters": [drafter for _, drafter in kept]})
     left = (*reading.findings, *(finding for _, finding in reading.drafters))
     read.found += [read.locate_in_spec(finding) for finding in left]
     read.spec = None if left else reading.spec
 
 
-def _finding(root: Node, refusal: Refusal) -> Finding:
-    rule, reason, fix = _RULES[refusal.why], refusal.reason, refusal.fix
-    if refusal.path[0] == "metadata" and refusal.why is Refused.RULE:
-        rule = OBJECT_NAME
-    node = value_at(root, refusal.path)
-    if refusal.why is Refused.UNQUOTED and node is not None:
-        fix = f'write "{node.text[:64]}", in quotes'
-    if refusal.why is Refused.VALUE and node is not None and _is_method(refusal.path):
-        reason, fix = _of_method(node.text, reason, fix)
-    if refusal.why is Refused.UNKNOWN and _is_of_security_context(refusal.path):
-        fix = "put it in podTemplate.securityContext"
-    return rule.at(dotted(refusal.path), reason, fix)
-
-
-def _is_method(path: Path) -> bool:
-    """Whether it is spec.drafters[2].method."""
-    return path[:2] == _DRAFTERS and path[3:] == ("method",)
-
-
-def _is_of_security_context(path: Path) -> bool:
-    """Whether it stands in podTemplate itself and belongs one level deeper."""
-    return path[:-1] == _POD and path[-1] in _OF_SECURITY_CONTEXT
-
-
-def _of_method(name: str, reason: str, fix: str) -> tuple[str, str]:
-    """Reason and fix for a method that vLLM has and SpecDeploy has not; for others those that are given."""
-    row = NOT_TAKEN.get(name)
-    return (reason, fix) if row is None else (f"{row.name} is not taken: {row.why}", row.instead)
-
-
 def _located(file: str, broken: Broken, number: int | None) -> Located:
-    return Located(file, broken.line, broken.column, number, broken.rule.at("", broken.reason, broken.fix))
-
-
-def dotted(path: Path) -> str:
-    """`spec.drafters[0].name`; a key that is no plain word stands in brackets and quotes."""
-    steps = (
-        f"[{step}]"
-        if isinstance(step, int)
-        else f".{step}"
-        if _PLAIN_STEP.match(step)
-        else '["' + step.replace("\\", "\\\\").replace('"', '\\"') + '"]'
-        for step in path
-    )
-    return "".join(steps).removeprefix(".")
-
-
-def path_of(field: str) -> Path:
-    """The steps of a dotted path."""
-    return tuple(
-        int(index) if index else re.sub(r"\\(.)", r"\1", quoted) if quoted else plain
-        for index, quoted, plain in _STEP.findall(field)
-    )
+    finding = broken.rule.at(broken.field, broken.reason, broken.fix)
+    return Located(file, broken.line, broken.column, number, finding)

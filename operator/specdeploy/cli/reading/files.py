@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def sources(named: Iterable[str]) -> Iterator[Source]:
             yield _piped()
         elif os.path.isdir(name):
             yield from _below(name)
-        elif os.path.exists(name):
+        elif _is_there(name):
             yield _opened(name)
         else:
             raise NoFileError(f"{name}: no such file or folder")
@@ -53,12 +53,27 @@ def _piped() -> Source:
     try:
         return _read("stdin", sys.stdin.buffer.read(MOST_BYTES + 1))
     except OSError as error:
-        raise NoFileError(f"{STDIN}: stdin can't be read ({error.strerror or error}); pipe a file in") from error
+        raise NoFileError(
+            f"{STDIN}: stdin can't be read ({error.strerror or error}); pipe a file in"
+        ) from error
+
+
+def _is_there(name: str) -> bool:
+    """Whether something has this name, be it a link to nothing or what may not be looked at."""
+    try:
+        os.lstat(name)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _below(folder: str) -> Iterator[Source]:
-    paths = list(_paths(folder))
-    if not paths:
+    unlisted: list[OSError] = []
+    paths = list(_paths(folder, unlisted.append))
+    yield from (_closed(error.filename or folder, error) for error in unlisted)
+    if not paths and not unlisted:
         raise NoFileError(f"{folder}: no file that ends in {', '.join(_ENDINGS)}")
     for path in paths:
         source = _opened(path)
@@ -66,12 +81,22 @@ def _below(folder: str) -> Iterator[Source]:
             yield source
 
 
-def _paths(folder: str) -> Iterator[str]:
-    for parent, folders, names in os.walk(folder):
+def _paths(folder: str, unlisted: Callable[[OSError], None]) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder, onerror=unlisted):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.endswith(_ENDINGS):
-                yield str(Path(parent) / name)
+            path = str(Path(parent) / name)
+            if name.endswith(_ENDINGS) and not _waits(path):
+                yield path
+
+
+def _waits(path: str) -> bool:
+    """Whether it is a pipe, a socket or a device, which nobody means by the name of a folder."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _closed(name: str, error: OSError) -> Source:
+    return Source(name, broken=Broken(UNREADABLE, 1, 1, str(error.strerror or error), "make it readable"))
 
 
 def _opened(name: str) -> Source:
@@ -79,7 +104,7 @@ def _opened(name: str) -> Source:
         with Path(name).open("rb") as stream:
             return _read(name, stream.read(MOST_BYTES + 1))
     except OSError as error:
-        return Source(name, broken=Broken(UNREADABLE, 1, 1, str(error.strerror), "make it readable"))
+        return _closed(name, error)
 
 
 def _read(name: str, content: bytes) -> Source:

@@ -8,7 +8,7 @@ import yaml
 
 from specdeploy.api.rule import Rule
 
-from .rules import NOT_YAML, TAB, TOO_DEEP, UNCLOSED
+from .rules import NOT_YAML, TAB, TEMPLATE, TOO_DEEP, UNCLOSED
 
 
 @dataclass(eq=False)
@@ -20,7 +20,10 @@ class Broken(Exception):  # noqa: N818  (it is what the file is)
     column: int
     reason: str
     fix: str
+    field: str = ""
 
+
+FILLED_IN = "it is of a template: helm template CHART | specdeploy lint -"
 
 # What libyaml says -> what is wrong, and what to do.
 _WORDS: tuple[tuple[str, str, str], ...] = (
@@ -51,6 +54,9 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ),
 )
 _OPENED = re.compile(r"expected ',' or '(.)'")
+_ACTION = re.compile(
+    r"^[ \t]*\{\{-?[ \t]*(?:/\*|(?:if|else|end|with|range|define|include|template)\b)", re.MULTILINE
+)
 _LEADING_TAB = re.compile(r"[ ]*\t")
 
 
@@ -60,12 +66,36 @@ def in_plain_words(error: yaml.YAMLError, text: str) -> Broken:
         return _unreadable(text)
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    return _of_tab(line, text) or _of_what_opens(error, line) or _of_words(error.problem or "", line, column)
+    return (
+        _of_template(line, text)
+        or _of_tab(line, text)
+        or _of_what_opens(error, line)
+        or _of_words(error.problem or "", line, column)
+    )
+
+
+def template(line: int, column: int) -> Broken:
+    """What stands there waits to be filled in."""
+    return Broken(TEMPLATE, line, column, "{{ begins what a template engine fills in", FILLED_IN)
+
+
+def _of_template(line: int, text: str) -> Broken | None:
+    """Whether the line, or an action of Helm's anywhere, tells why it is no YAML."""
+    if "{{" not in text:
+        return None
+    column = _line(line, text).find("{{") + 1
+    if column:
+        return template(line, column)
+    action = _ACTION.search(text)
+    return template(text.count("\n", 0, action.end()) + 1, 1) if action else None
+
+
+def _line(line: int, text: str) -> str:
+    return next(islice(text.splitlines(), line - 1, None), "")
 
 
 def _of_tab(line: int, text: str) -> Broken | None:
-    indentation = next(islice(text.splitlines(), line - 1, None), "")
-    tab = _LEADING_TAB.match(indentation)
+    tab = _LEADING_TAB.match(_line(line, text))
     return Broken(TAB, line, tab.end(), "a tab; YAML is indented with spaces", "use spaces") if tab else None
 
 

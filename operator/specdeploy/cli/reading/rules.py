@@ -90,7 +90,7 @@ TWICE = _rule(
 OTHER_KIND = _rule(
     "SD008",
     "other-kind",
-    "A kind or version of specdeploy.dev that does not exist",
+    "A kind, group or version that does not exist",
     why="No API server knows it; the object would not be created, and `lint` can't read it.",
     source=_OURS,
     refused=_GOOD.replace("v1alpha1", "v1"),
@@ -172,6 +172,14 @@ UNREADABLE = _rule(
     source="Kubernetes: UTF-8 on the wire; etcd's default limit of a request",
     refused="(a file that is no text)",
 )
+TEMPLATE = _rule(
+    "SD020",
+    "template",
+    "A template that is not filled in",
+    why="To YAML `{{ }}` is an object in an object. What the values make of it can be checked: "
+    "`helm template CHART | specdeploy lint -`.",
+    refused=_HEAD + "spec: {model: google/gemma-4-26B-A4B-it, replicas: {{ .Values.replicas }}}\n",
+)
 
 RULES: tuple[Rule, ...] = (
     VALUE,
@@ -192,4 +200,5 @@ RULES: tuple[Rule, ...] = (
     TOO_MANY_VALUES,
     TOO_DEEP,
     UNREADABLE,
+    TEMPLATE,
 )

@@ -6,10 +6,9 @@ from typing import Any
 import yaml
 
 from .nodes import Node
-from .problems import Broken
+from .paths import Path, dotted
+from .problems import Broken, template
 from .rules import DUPLICATE_KEY, ODD_KEY
-
-Path = tuple[str | int, ...]
 
 _MERGE = "merge"
 _SCALARS: Any = yaml.constructor.SafeConstructor()
@@ -23,6 +22,7 @@ class Values:
     def __init__(self) -> None:
         self.problems: list[Broken] = []
         self._known: dict[int, Any] = {}
+        self._at: list[Node] = []
 
     def of(self, node: Node) -> Any:
         """Lists, dicts and scalars. An alias gives the very object that its anchor gave."""
@@ -42,7 +42,10 @@ class Values:
         merged: dict[str, Any] = {}
         lines: dict[str, int] = {}
         for key, value in node.pairs:
-            if key.tag in ("seq", "map"):
+            if key.tag == "map" and (key.line, key.column) == (node.line, node.column + 1):
+                self.problems.append(template(node.line, node.column))
+                self._at.append(node)
+            elif key.tag in ("seq", "map"):
                 self._problem(ODD_KEY, key, "a key that is a list or an object", "use text as the key")
             elif key.tag == _MERGE:
                 for source in _sources(value):
@@ -56,6 +59,30 @@ class Values:
 
     def _problem(self, rule: Any, at: Node, reason: str, fix: str) -> None:
         self.problems.append(Broken(rule, at.line, at.column, reason, fix))
+        self._at.append(at)
+
+    def with_fields(self, root: Node, problems: list[Broken]) -> list[Broken]:
+        """The first of the problems, each with the path of its key; of a key that is no text that of what
+        holds it."""
+        wanted = {id(at): problem for at, problem in zip(self._at, problems, strict=False)}
+        for path, key in _keys(root) if wanted else ():
+            if problem := wanted.get(id(key)):
+                problem.field = dotted(path if key.tag not in ("seq", "map") else path[:-1])
+        return problems
+
+
+def _keys(root: Node) -> Iterator[tuple[Path, Node]]:
+    """Every key of a tree with its path. What aliases stand for is passed once."""
+    seen = {id(root)}
+    waiting: list[tuple[Path, Node]] = [((), root)]
+    while waiting:
+        path, node = waiting.pop()
+        parts = [((*path, key.text), value) for key, value in node.pairs]
+        yield from zip((below for below, _ in parts), (key for key, _ in node.pairs), strict=True)
+        parts += [((*path, index), item) for index, item in enumerate(node.items)]
+        new = [(below, value) for below, value in parts if id(value) not in seen]
+        seen |= {id(value) for _, value in new}
+        waiting += new
 
 
 def _sources(value: Node) -> list[Node]:
@@ -75,7 +102,7 @@ def scalar(node: Node) -> Any:
             return _SCALARS.construct_yaml_int(yaml.ScalarNode("", node.text))
         if node.tag in ("int", "float") and ":" not in node.text:
             return _SCALARS.construct_yaml_float(yaml.ScalarNode("", node.text))
-    except ValueError:  # `!!int x`
+    except (ValueError, IndexError):  # `!!int x`, `!!int`
         return node.text
     return node.text
 
