@@ -11,7 +11,7 @@ from specdeploy.api.spec import Spec
 from specdeploy.engine import layout
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.environment import OWNED, engine_environment
-from specdeploy.engine.options import METHOD_SUBSTRINGS
+from specdeploy.engine.options import PATH_METHODS
 from specdeploy.engine.rules.environment import FIELD, TOKEN_TWICE
 from specdeploy.engine.setting import setting_of
 from tests.engine.specs import everything, smallest
@@ -110,4 +110,4 @@ def test_a_hub_token_is_refused_only_beside_its_field(name: str) -> None:
 
 def test_no_path_of_ours_holds_a_word_by_which_vllm_guesses_a_method() -> None:
     paths = (layout.WEIGHTS_PATH, layout.CACHE_PATH, layout.HOME_PATH, layout.SHM_PATH)
-    assert not [path for path in paths for word in METHOD_SUBSTRINGS if word in path]
+    assert not [path for path in paths for word, _ in PATH_METHODS if word in path]

@@ -300,6 +300,7 @@ def test_without_a_known_gpu_and_target_nothing_is_reckoned(found: Setting) -> N
         (DENSE, args("--quantization", "fp8"), ("weights",)),
         (DENSE, args("--cpu-offload-gb", "32"), ("weights",)),
         (DENSE, args("--cpu-offload-g", "32"), ("weights",)),
+        (DENSE, args("--hf-config-path", "/models/other"), ("weights",)),
         (DENSE, args("--quantization-config", "{}"), ()),
         (DENSE, args("--decode-context-parallel-size", "1"), ("the size of a token in the cache",)),
         (DENSE, args("--data-parallel-size", "1"), ()),

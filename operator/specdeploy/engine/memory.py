@@ -27,7 +27,7 @@ from .sizes import (
 WORKSPACE_GIB = 6.0
 _PLAIN_BYTES = 2  # of a number in a cache that is not compressed
 
-_RESIZING = ("--quantization", "--cpu-offload-gb", "--offload-backend", "--hf-overrides")
+_RESIZING = ("--quantization", "--cpu-offload-gb", "--offload-backend", "--hf-overrides", "--hf-config-path")
 _SPREADING = ("--decode-context-parallel-size", "--prefill-context-parallel-size")
 
 
@@ -157,7 +157,7 @@ def _target_weights(setting: Setting, target: Target) -> Part:
 
 
 def resized(setting: Setting) -> bool:
-    """Whether arguments make the weights on the GPUs smaller than the checkpoint."""
+    """Whether arguments may give the weights on the GPUs another size than the checkpoint's."""
     return any(setting.flag(option) is not None for option in _RESIZING)
 
 

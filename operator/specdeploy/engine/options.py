@@ -57,7 +57,6 @@ PATH_METHODS: tuple[tuple[str, str], ...] = (
     ("dflash", "dflash"),
     ("dspark", "dspark"),
 )
-METHOD_SUBSTRINGS = tuple(word for word, _ in PATH_METHODS)
 
 # In the order in which they are rendered.
 FIELDS: dict[str, Field] = {

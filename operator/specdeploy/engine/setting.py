@@ -138,12 +138,11 @@ def setting_of(
     told = vllm_version(spec, in_force)
     known = about(_models(spec)) if targets is None else targets
     original = _original(spec.model, known, extra)
-    build = (as_build(original, spec.model),) if original else ()
-    catalogue = with_extra((*known, *build), extra)
+    catalogue = with_extra((*known, *((as_build(original, spec.model),) if original else ())), extra)
     return Setting(
         spec=spec,
         image=in_force,
-        version=told if spec.engine.vllm_version else version or told,
+        version=told if spec.engine.vllm_version else (version or told),
         gpu=GPUS.get(spec.accelerator.type or ""),
         flags=read_flags(spec.engine.args or []),
         parallel=Parallel(*(parallel_size(spec, option) for option in PARALLEL)),
