@@ -170,7 +170,11 @@ def _exit(engine: Raw) -> Exit | None:
     for state in (engine.get("state") or {}, engine.get("lastState") or {}):
         ended = state.get("terminated")
         if ended and ended.get("reason") not in _NO_CRASH:
-            return Exit(
-                int(ended.get("exitCode") or 0), str(ended.get("reason", "")), str(ended.get("message", ""))
-            )
+            code, reason = int(ended.get("exitCode") or 0), str(ended.get("reason", ""))
+            return Exit(code, reason, str(ended.get("message", "")), _ran(ended))
     return None
+
+
+def _ran(ended: Raw) -> float | None:
+    start, end = _moment(ended.get("startedAt")), _moment(ended.get("finishedAt"))
+    return None if start is None or end is None else max(0.0, end - start)

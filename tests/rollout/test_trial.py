@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from specdeploy.api.reasons import Condition as Kind
-from specdeploy.rollout import Exit, advance
+from specdeploy.rollout import Exit, Pod, advance
 from tests.rollout.scenes import DFLASH, EAGLE, fresh, on_trial, served
 from tests.rollout.world import FREE_MEMORY, Engine, World, drafter
 
@@ -266,13 +266,41 @@ def test_only_engines_of_half_the_arm_that_crash_again_and_again_take_a_proven_d
         assert LAST_WORDS in str(world.typed.message)
 
 
-def test_a_pod_that_crashed_often_in_a_long_life_and_is_not_ready_for_a_moment_takes_nothing_off() -> None:
-    world = served()
-    seen = world.observe()
-    ended = Exit(1, "Error", LAST_WORDS)
-    pods = tuple(replace(p, ready=False, started=False, restarts=9, exit=ended) for p in seen.pods)
-    step = advance(replace(seen, pods=pods, window=None), world.typed)
-    assert step.status.serving == world.typed.serving
+def staggered(pods: tuple[Pod, ...], ran: float, load: float, up: float, back: float) -> tuple[Pod, ...]:
+    """Pods whose engines load, serve, crash and wait, each of them at another point of that circle."""
+    ended, circle = Exit(1, "Error", LAST_WORDS, ran), back + load + up
+    seen = []
+    for place, pod in enumerate(pods):
+        at = circle * place / len(pods)
+        waits = ("CrashLoopBackOff", "back-off") if at < back else None
+        serves = at >= back + load
+        seen.append(replace(pod, ready=serves, started=serves, waiting=waits, restarts=9, exit=ended))
+    return tuple(seen)
+
+
+@pytest.mark.parametrize(
+    ("ran", "load", "up", "back", "serves"),
+    [
+        (1200.0, 900.0, 300.0, 10.0, "baseline"),
+        (420.0, 300.0, 120.0, 40.0, "baseline"),
+        (50.0, 20.0, 30.0, 300.0, "baseline"),
+        (1200.0, 300.0, 900.0, 10.0, "dflash"),
+        (9 * 86400.0, 900.0, 300.0, 10.0, "dflash"),
+    ],
+    ids=["slow-load", "quick-crash", "long-back-off", "most-are-up", "crashed-often-in-a-long-life"],
+)
+def test_engines_that_crash_again_and_again_are_found_also_while_they_load(
+    ran: float, load: float, up: float, back: float, serves: str
+) -> None:
+    """Only pods in their back-off were counted: 10 s of 20 min where an engine loads for long."""
+    world = served().change(replicas=9).run(200)
+    seen = world.peek()
+    mine = tuple(p for p in seen.pods if "dflash" in p.name)
+    others = tuple(p for p in seen.pods if p not in mine)
+    pods = (*others, *staggered(mine, ran, load, up, back))
+    step = advance(replace(seen, pods=pods, window=None), world.known)
+    assert step.status.serving is not None
+    assert step.status.serving.name == serves
 
 
 def test_a_refused_deployment_ends_its_trial_with_the_api_servers_words() -> None:

@@ -129,6 +129,20 @@ def test_since_when_the_engine_runs_is_its_own_start_not_its_pods(
 
 
 @pytest.mark.parametrize(
+    ("times", "ran"),
+    [
+        ({"startedAt": "2026-01-01T00:01:00Z", "finishedAt": "2026-01-01T00:21:00Z"}, 1200.0),
+        ({"startedAt": None, "finishedAt": "2026-01-01T00:21:00Z"}, None),
+        ({}, None),
+    ],
+)
+def test_how_long_an_engine_had_run_before_it_ended(times: dict[str, str | None], ran: float | None) -> None:
+    state = ended(1, "Error", "x")
+    seen = pod(raw_pod(RUNNING, {"terminated": {**state["terminated"], **times}}))
+    assert seen.exit == Exit(1, "Error", "x", ran)
+
+
+@pytest.mark.parametrize(
     ("condition", "words"),
     [
         (

@@ -23,6 +23,12 @@ _EMPTY_PHRASES = ("See root cause above", "For further information visit")
 # vLLM's refusal of a GPU whose last user is still letting go of its memory.
 _FREE_MEMORY = "Free memory on device"
 _LONGEST_CAUSE = 300
+# Engines that exit this often, soon after they have come up, crash again and again; a crash alone is the
+# kubelet's work.
+_CRASH_LOOP = 3
+_LOOPING = "CrashLoopBackOff"
+# What an engine lives at least, beyond its budget to load, to be one that crashes now and then. In seconds.
+_SHORT_LIFE = 3600.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,26 @@ def ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | 
         if found:
             return found
     return None
+
+
+def common_ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | None:
+    """What crashes an arm: half of its pods crash again and again now, and never only one of several (that
+    may be its node or its GPU). None: nothing does."""
+    looping = [p for p in pods if _loops(p, startup_seconds)]
+    if not looping or len(looping) < max(min(2, len(pods)), (len(pods) + 1) // 2):
+        return None
+    found = ailment(looping, now, startup_seconds)
+    return found if found is not None and found.of_engine else None
+
+
+def _loops(pod: Pod, startup_seconds: int) -> bool:
+    """Whether it waits after a crash, or loads again after a short life: an engine that loads for longer than
+    the kubelet waits is hardly ever seen waiting. Restarts alone count over a pod's whole life."""
+    if pod.ready or pod.started or pod.exit is None or pod.restarts < _CRASH_LOOP:
+        return False
+    if pod.waiting is not None:
+        return pod.waiting[0] == _LOOPING
+    return pod.exit.ran is None or pod.exit.ran < startup_seconds + _SHORT_LIFE
 
 
 def _crashed(pod: Pod) -> Ailment | None:

@@ -13,11 +13,13 @@ from specdeploy.judge.answers import Answers
 
 @dataclass(frozen=True)
 class Exit:
-    """How an engine container ended last. `message` is its last words (the termination message)."""
+    """How an engine container ended last. `message` is its last words (the termination message); `ran`: how
+    long it had run, loading included, in seconds; None where that is not told."""
 
     code: int
     reason: str
     message: str
+    ran: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,25 +3,17 @@
 A promotion under way is reversed; else the best runner-up serves, or the baseline.
 """
 
-from collections.abc import Sequence
-
 from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome
-from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, instant
 from specdeploy.rollout.decision import Ending, Event
-from specdeploy.rollout.health import Ailment, ailment
-from specdeploy.rollout.observation import Pod
+from specdeploy.rollout.health import common_ailment
 from specdeploy.rollout.scene import Scene, promoting
 from specdeploy.rollout.serving import fall_back
 from specdeploy.rollout.trial import reverse
 from specdeploy.rollout.verdicts import figures, record, verdict_of
 from specdeploy.rollout.watch import watch
 from specdeploy.rollout.way_back import rolled_back, with_pace
-
-# A serving drafter whose engines exit this often is taken off; a crash alone is the kubelet's work.
-_CRASH_LOOP = 3
-_LOOPING = "CrashLoopBackOff"
 
 Told = tuple[Status, tuple[Event, ...]]
 
@@ -74,17 +66,7 @@ def _failing(scene: Scene, status: Status) -> Ending | None:
     serving, spec = status.serving, scene.spec
     if serving is None or spec is None or serving.name == BASELINE:
         return None
-    found = _common_ailment(scene, scene.pods(serving.template), spec)
+    found = common_ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
     if found is None:
         return None
     return Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name}, which served: {found.message}")
-
-
-def _common_ailment(scene: Scene, pods: Sequence[Pod], spec: Spec) -> Ailment | None:
-    """What crashes an arm: half of its pods are in a crash loop now, and never only one of several (that
-    may be its node or its GPU). Restarts alone count over a pod's whole life, however long."""
-    looping = [p for p in pods if p.restarts >= _CRASH_LOOP and p.waiting and p.waiting[0] == _LOOPING]
-    if not looping or len(looping) < max(min(2, len(pods)), (len(pods) + 1) // 2):
-        return None
-    found = ailment(looping, scene.now, spec.engine.startup_seconds)
-    return found if found is not None and found.of_engine else None
