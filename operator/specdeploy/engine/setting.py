@@ -142,7 +142,7 @@ def setting_of(
     return Setting(
         spec=spec,
         image=in_force,
-        version=told if spec.engine.vllm_version else (version or told),
+        version=(told if spec.engine.vllm_version else None) or version or told,
         gpu=GPUS.get(spec.accelerator.type or ""),
         flags=read_flags(spec.engine.args or []),
         parallel=Parallel(*(parallel_size(spec, option) for option in PARALLEL)),
