@@ -6,7 +6,7 @@ from specdeploy.engine.revision import Arms, Template
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Event
 from specdeploy.rollout.retention import forgotten
-from specdeploy.rollout.scene import Scene, roles_of
+from specdeploy.rollout.scene import Scene, promoting, roles_of
 from specdeploy.rollout.scene import scene as read
 from specdeploy.rollout.verdicts import best_runner_up, quarantined
 
@@ -110,6 +110,8 @@ def _follow_drafter(scene: Scene, status: Status, serving: Serving) -> Told:
         text = f"{wanted.drafter} keeps its verdict and moves to a new pod shape, pod by pod"
         moved = serving.model_copy(update={"template": wanted.hash, "name": wanted.drafter})
         return status.model_copy(update={"serving": moved}), (Event("Normal", "ShapeChanged", text),)
+    if promoting(status) is not None:  # its promotion ends, and what served before serves again (`trial`)
+        return status, ()
     if succession(scene, status) is not None and scene.deployment(serving.template) is not None:
         return status, ()
     listed = scene.drafter(serving.name) is not None

@@ -132,8 +132,11 @@ def _to(trial: TrialStatus, state: TrialState, now: float) -> TrialStatus:
     return trial.model_copy(update={"state": state, "state_time": instant(now)})
 
 
-def end(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Told:
-    """Write the verdict, and set what follows in motion: promotion, or the way back by one write."""
+def end(
+    scene: Scene, status: Status, trial: TrialStatus, ending: Ending, moved: tuple[Event, ...] = ()
+) -> Told:
+    """Write the verdict, and set what follows in motion: promotion, or the way back by one write. `moved`:
+    what the ending has done to what serves; told after it, if the spec does not undo it at once."""
     verdict = verdict_of(trial.drafter, trial.revision, trial.attempt, ending, scene.now).model_copy(
         update={"recent": trial.recent, "first_window_time": trial.first_window_time}
     )
@@ -148,7 +151,8 @@ def end(scene: Scene, status: Status, trial: TrialStatus, ending: Ending) -> Tol
     status = status.model_copy(update={"trial": over})
     # What serves on an engine that the spec has left may have lost its heir just now.
     status, followed = follow_spec(scene, status)
-    return status, (event, *followed)
+    undone = any(other.reason == told.reason for other in followed for told in moved)
+    return status, (event, *(() if undone else moved), *followed)
 
 
 def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
@@ -157,12 +161,13 @@ def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
         return status.model_copy(update={"trial": _to(trial, TrialState.ROLLING_BACK, scene.now)}), ()
     if spec is None:
         return status, ()
-    failed = _failed(scene, serving, spec)
-    if failed is not None:
-        return reverse(scene, status, trial, failed, "failed")
-    undecided = given_up(scene, status, trial, spec)
-    if undecided is not None:
-        return reverse(scene, status, trial, undecided, "was given up")
+    for ending, why in (
+        (_left(scene, trial), _edit(scene, trial)),
+        (_failed(scene, serving, spec), "failed"),
+        (given_up(scene, status, trial, spec), "was given up"),
+    ):
+        if ending is not None:
+            return reverse(scene, status, trial, ending, why)
     if next_step(scene, status, trial, spec) is not None:
         return take_step(scene, status, trial, spec)
     return _complete(scene, status, trial, serving)
@@ -176,6 +181,20 @@ def _complete(scene: Scene, status: Status, trial: TrialStatus, serving: Serving
     status = demoted(status, trial.fallback).model_copy(update={"trial": None})
     status, chosen = choose(scene, status)
     return status, (Event("Normal", "PromotionComplete", text), *chosen)
+
+
+def _left(scene: Scene, trial: TrialStatus) -> Ending | None:
+    """The spec asks for another engine, or for this drafter no more: nothing could be compared with it."""
+    if not scene.valid or scene.by_revision(trial.revision) is not None:
+        return None
+    text = f"{trial.drafter} as it took over ({trial.revision}) is no longer what the spec asks for"
+    return Ending(Outcome.SUPERSEDED, "SpecChanged", text, retry_after=0.0)
+
+
+def _edit(scene: Scene, trial: TrialStatus) -> str:
+    """What was done to a drafter that the spec has left."""
+    listed = scene.drafter(trial.drafter) is not None
+    return "was changed in the spec" if listed else "was taken out of the spec"
 
 
 def _failed(scene: Scene, serving: Serving, spec: Spec) -> Ending | None:
@@ -198,8 +217,7 @@ def reverse(scene: Scene, status: Status, trial: TrialStatus, ending: Ending, wh
         moved: tuple[Event, ...] = (Event("Normal", "NowServing", f"{back.name} serves: {why}"),)
     else:
         status, moved = fall_back(scene, status, why)
-    status, told = end(scene, status, trial, ending)
-    return status, (*told, *moved)
+    return end(scene, status, trial, ending, moved)
 
 
 def _rolling_back(scene: Scene, status: Status, trial: TrialStatus) -> Told:

@@ -1,0 +1,117 @@
+"""What may come in between while a drafter takes over: edits of the spec, an autoscaler, crashes."""
+
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import pytest
+
+from specdeploy.api.reasons import TrialState
+from tests.rollout.scenes import DFLASH, EAGLE, fresh
+from tests.rollout.world import World, drafter
+
+IMAGE = {"engine": {"image": "vllm/vllm-openai-rocm:v0.34.0"}}
+OTHER_N = {"drafters": [drafter("dflash", "dflash", 5)]}
+
+
+def soaks(world: World) -> bool:
+    """Whether `dflash` is at a step of 25 % or more, and some of its windows are compared."""
+    trial = world.known.trial
+    found = trial is not None and trial.drafter == "dflash" and trial.state is TrialState.PROMOTING
+    return trial is not None and found and (trial.step or 0) >= 25 and trial.soaked > 2
+
+
+@cache
+def _taking_over(replicas: int) -> World:
+    return fresh(DFLASH, replicas=replicas).run(20_000, soaks)
+
+
+@cache
+def _succeeding() -> World:
+    world = fresh(EAGLE, replicas=8).settle()
+    return world.change(drafters=[EAGLE, DFLASH]).run(20_000, soaks)
+
+
+def taking_over(replicas: int = 8) -> World:
+    """`dflash` takes over from the baseline and has a quarter of the serving pods."""
+    world = deepcopy(_taking_over(replicas))
+    assert soaks(world)
+    return world
+
+
+def succeeding() -> World:
+    """`dflash` takes over from `eagle`, which is proven and listed, and has a quarter of the serving pods."""
+    world = deepcopy(_succeeding())
+    assert soaks(world)
+    return world
+
+
+def told_since(world: World, before: int) -> list[str]:
+    """The reasons of the Events since then, and what they are about."""
+    return [" ".join(event.split()[:2]) for event in world.events[before:]]
+
+
+# -- edits of the spec ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [IMAGE, OTHER_N, {"drafters": []}], ids=["image", "n", "removed"])
+def test_a_promotion_of_what_the_spec_has_left_ends_at_once_and_freezes_nothing(
+    change: dict[str, Any],
+) -> None:
+    """No window soaked it, no guard watched it and no other trial could start: 25 hours long."""
+    world = taking_over()
+    revision = world.known.serving.revision if world.known.serving else ""
+    world.change(**change).run(20)
+    verdict = world.typed.verdict(revision)
+    assert verdict is not None
+    assert verdict.outcome == "Superseded"
+    assert world.serving() == "baseline"
+    world.run(600)
+    assert revision not in {d.revision for d in world.deployments.values() if d.replicas}
+    world.settle()
+    assert world.serving() == ("dflash" if change.get("drafters") != [] else "baseline")
+
+
+@pytest.mark.parametrize("change", [{"drafters": [EAGLE]}, {"drafters": [EAGLE, *OTHER_N["drafters"]]}])
+def test_what_served_before_serves_again_when_the_drafter_that_takes_over_is_taken_out(
+    change: dict[str, Any],
+) -> None:
+    """What was proven, and was still on most of the pods, was thrown away with it."""
+    world = succeeding()
+    before = len(world.events)
+    world.change(**change).run(10)
+    assert told_since(world, before)[:2] == ["Normal/Superseded: dflash", "Normal/NowServing: eagle"]
+    assert world.serving() == "eagle"
+    world.run(300)
+    assert world.replicas().get("eagle", 0) >= 6
+    assert next(v.outcome for v in world.typed.verdicts or [] if v.drafter == "eagle") == "Promoted"
+
+
+def test_an_engine_changed_in_a_promotion_goes_back_to_what_served_until_its_heir_has_a_verdict() -> None:
+    world = succeeding()
+    old = world.known.trial.fallback.revision if world.known.trial and world.known.trial.fallback else ""
+    world.change(**IMAGE).run(200)
+    assert world.typed.serving is not None
+    assert (world.serving(), world.typed.serving.revision) == ("eagle", old)
+    assert world.typed.trial is not None
+    assert world.typed.trial.drafter == "eagle"
+    world.settle()
+    assert world.serving() == "dflash"
+
+
+def test_the_last_event_tells_what_serves_when_an_abort_meets_an_edit_that_took_out_what_served() -> None:
+    world = succeeding().change(drafters=[DFLASH])
+    world.annotate("abort")
+    before = len(world.events)
+    world.step()
+    assert world.serving() == "baseline"
+    assert told_since(world, before) == [
+        "Normal/Abort: abort",
+        "Normal/Aborted: dflash",
+        "Normal/NowServing: baseline",
+    ]
+
+
+def test_an_invalid_spec_ends_no_promotion() -> None:
+    world = taking_over().change(engine={"args": ["--port=1"]}).run(100)
+    assert (world.serving(), world.state) == ("dflash", "Promoting")
