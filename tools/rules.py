@@ -38,7 +38,7 @@ CONCERNS = {
 WHOLE_FILE, PART_OF_A_SPEC = "A whole file.", "Keys of `spec`; the rest is a small valid one."
 SEVERITIES = {
     Severity.ERROR: "It can't run, or must not; the operator does not start it.",
-    Severity.WARNING: "It runs, and is probably not what was meant.",
+    Severity.WARNING: "It may fail, or runs and is probably not what was meant.",
     Severity.ADVICE: "Something better is known.",
 }
 # Of an error, who else refuses it.

@@ -256,6 +256,7 @@ def test_a_variable_is_looked_up_in_the_images_release(
         ("VLLM_MOE_USE_DEEP_GEMM", None, ["variable-not-a-number"]),
         ("VLLM_ROCM_USE_AITER", "true", []),
         ("VLLM_ENGINE_READY_TIMEOUT_S", "long", []),
+        ("VLLM_USE_FBGEMM", "false", ["variable-gone"]),
     ],
 )
 def test_a_variable_that_vllm_reads_as_a_number_is_one(

@@ -11,8 +11,8 @@ from enum import StrEnum
 class Severity(StrEnum):
     """What a finding means for what it is found on.
 
-    ERROR: it can't run, or must not; the operator does not start it. WARNING: it runs, and is probably not
-    what was meant. ADVICE: something better is known. `lint` fails on errors alone.
+    ERROR: it can't run, or must not; the operator does not start it. WARNING: it may fail, or runs and is
+    probably not what was meant. ADVICE: something better is known. `lint` fails on errors alone.
     """
 
     ERROR = "error"

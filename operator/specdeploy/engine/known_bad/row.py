@@ -28,7 +28,8 @@ class KnownBad:
         fix: what to do, as a clause.
         source: who reported it.
         effect: its kind.
-        measured: somebody measured it on this very combination, so that it is an error and no warning.
+        measured: somebody measured it on this very combination, or vLLM's source refuses it there, so that it
+            is an error and no warning.
         span: releases in which it happens.
         baseline: it happens without speculation too, so that it concerns the whole spec.
         architectures: of the GPU; one that is not named in the spec is none of them.

@@ -36,8 +36,9 @@ MEASURED_CRASH = Rule(
     code="SD640",
     name="known-to-crash",
     severity=Severity.ERROR,
-    title="The combination was seen to crash in this very form",
-    why="A crash loop holds the GPUs for as long as the engine takes to start, again and again.",
+    title="The combination is known to crash",
+    why="It was seen in this very form, or vLLM's source refuses it. A crash loop holds the GPUs for as long "
+    "as the engine takes to start, again and again.",
     source=_REPORTS,
     refused=_SHUFFLED % 1 + _QWEN,
     passed=_SHUFFLED % 0 + _QWEN,

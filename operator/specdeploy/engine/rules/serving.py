@@ -55,11 +55,11 @@ engine:
 SEVERAL_PODS = Rule(
     code="SD163",
     name="engine-across-pods",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     title="The engine waits for other nodes",
-    why="SpecDeploy starts each engine as one pod. One that is told of further nodes waits for them and "
-    "never becomes ready.",
-    source="vLLM's parallelism and scaling guide: --nnodes, --data-parallel-size-local",
+    why="SpecDeploy starts each engine as one pod, and every pod with the same arguments. One that is told "
+    "of further nodes waits for them and never becomes ready.",
+    source="vLLM's parallelism and scaling guide, ParallelConfig: --nnodes, --data-parallel-size-local",
     refused="engine: {args: [--nnodes, '2']}",
     passed="engine: {args: [--nnodes, '1']}",
 )

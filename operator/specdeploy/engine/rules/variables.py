@@ -70,11 +70,11 @@ engine:
 NO_NUMBER = Rule(
     code="SD244",
     name="variable-not-a-number",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     title="vLLM reads the variable as a whole number",
-    why="It raises ValueError where it looks at it, most often while it starts. A switch of this kind is 0 "
-    "or 1, not false or true.",
-    source=f"{_SOURCE}: int(os.getenv(...))",
+    why="As an engine starts it reads every variable that its release knows, and another word than a number "
+    "raises ValueError. A switch of this kind is 0 or 1, not false or true.",
+    source=f"{_SOURCE}: int(os.getenv(...)); enable_envs_cache in v1/engine/core.py",
     refused="engine: {env: [{name: VLLM_MOE_USE_DEEP_GEMM, value: 'false'}]}",
     passed="engine: {env: [{name: VLLM_MOE_USE_DEEP_GEMM, value: '0'}]}",
 )
@@ -99,10 +99,15 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
         # The kubelet fills $(NAME) in, and a variable without a value is an empty one.
         value = variable.value or ""
         told = variable.value_from is None and "$(" not in value
-        read = variable.name in table.WHOLE and variable.name not in OWNED
-        if told and read and not _WHOLE.fullmatch(value):
+        if told and _is_whole(variable.name, setting) and not _WHOLE.fullmatch(value):
             reason = f"{variable.name} is {value!r:.40}, vLLM reads a whole number"
             yield NO_NUMBER.at(f"spec.engine.env[{index}]", reason, "write a number; of a switch 0 or 1")
+
+
+def _is_whole(name: str, setting: Setting) -> bool:
+    """Whether this release reads it, and as a whole number; what it does not know is told by its name."""
+    span = table.SPANS.get(name)
+    return name in table.WHOLE and name not in OWNED and span is not None and span.holds(setting.version)
 
 
 def _missing(name: str, span: Span | None, setting: Setting) -> tuple[Rule, str, str]:

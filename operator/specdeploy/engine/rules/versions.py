@@ -119,13 +119,16 @@ engine: {image: 'rocm/vllm:rocm7.0.0_vllm_0.18.1_20260101'}""",
 BASE = Rule(
     code="SD210",
     name="image-without-vllm",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     title="The image is only what vLLM is built on",
     why="Images with -base have ROCm and PyTorch and no vLLM, so no pod of them would start.",
-    source="vLLM's Dockerfile.rocm_base and its tags of vllm/vllm-openai-rocm",
+    source="vLLM's Dockerfile.rocm_base and its tags of vllm/vllm-openai-rocm; its Dockerfile.rocm begins "
+    "with rocm/vllm-dev:base",
     refused="engine: {image: 'vllm/vllm-openai-rocm:v0.33.0-base'}",
     passed="engine: {image: 'vllm/vllm-openai-rocm:v0.33.0'}",
 )
+# Where images called base are those of the project; another team's may have vLLM in it.
+_OF_THE_PROJECT = ("vllm/vllm-openai-rocm", "rocm/vllm-dev")
 # First ROCm with kernels for an architecture.
 _ROCM = {"gfx950": 7}
 
@@ -187,7 +190,7 @@ def _check_contents(setting: Setting) -> Iterator[Finding]:
     if gpu and image.rocm is not None and image.rocm < needed:
         reason = f"the image has ROCm {image.rocm}, {gpu.name} needs {needed} or newer"
         yield OLD_ROCM.at(_IMAGE, reason, "use an image with it, such as vllm/vllm-openai-rocm")
-    if image.is_base and image.project.startswith("vllm/"):
+    if image.is_base and image.project in _OF_THE_PROJECT:
         yield BASE.at(_IMAGE, "images with -base have no vLLM", "use the tag without -base")
 
 
