@@ -37,7 +37,8 @@ An editor with a YAML language server checks the files by `docs/catalogue.schema
 not know: a missing key means unknown. Each target, drafter and measurement names its source.
 
 Entries of your own, for `lint` and `catalog`, go into a file of the same form: `--catalog FILE`. What it says
-of a target that is known here goes before what is known, and its drafters come first.
+of a target that is known here goes before what is known, and its drafters come first. The operator takes the
+same entries as the chart's value `catalog`.
 
 | Key of a target | Meaning |
 | --- | --- |

@@ -18,7 +18,7 @@ from specdeploy.nodes import Nodes
 from specdeploy.preflight import check_schema, check_served, check_version
 from specdeploy.reconciler import Reconciler
 from specdeploy.server import Server
-from specdeploy.settings import Settings
+from specdeploy.settings import Settings, own_catalogue
 from specdeploy.slots import TrialSlots
 from specdeploy.telemetry import Telemetry
 from specdeploy.workers import Key, Workers
@@ -66,6 +66,7 @@ def _reconciler(
         nodes=Nodes(cluster, time.monotonic),
         clock=time.time,
         default_image=settings.engine_image or DEFAULT_IMAGE,
+        catalogue=own_catalogue(settings),
         crd_outdated=outdated,
     )
     return Reconciler(

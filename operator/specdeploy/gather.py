@@ -10,6 +10,7 @@ from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.names import ANNOTATION_ADOPT, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
 from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
+from specdeploy.engine.catalogue.load import NONE_OWN, Own
 from specdeploy.engine.image import vllm_version
 from specdeploy.measure import Measured, Measurer, Subject, tell
 from specdeploy.metrics.sample import ScrapeFailure
@@ -95,6 +96,7 @@ class Gatherer:
         nodes: Nodes,
         clock: Callable[[], float],
         default_image: str,
+        catalogue: Own = NONE_OWN,
         crd_outdated: str | None,
     ) -> None:
         self._cluster = cluster
@@ -103,6 +105,7 @@ class Gatherer:
         self._nodes = nodes
         self._clock = clock
         self._default_image = default_image
+        self._catalogue = catalogue
         self._crd_outdated = crd_outdated
 
     async def gather(self, raw: Object, memory: Memory, *, slot_free: bool) -> Gathered:
@@ -132,6 +135,7 @@ class Gatherer:
             pods=live,
             slot_free=slot_free,
             default_image=self._default_image,
+            catalogue=self._catalogue,
             taken=(*_taken(raw, reading, service, budget), *memory.conflicts.values()),
             refused=dict(memory.refused),
             missing_label=await self._missing_label(reading, live),

@@ -3,10 +3,13 @@
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
+
+from specdeploy.engine.catalogue.load import NONE_OWN, CatalogueError, Own, read_entries
 
 PREFIX = "SPECDEPLOY_"
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -28,6 +31,7 @@ class Settings(BaseModel):
     log_format: Literal["json", "plain"] = Field("plain", description="Form of log lines.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level logged.")
     engine_image: str = Field("", description="Engine image where a spec names none; empty: the built-in.")
+    catalog: str = Field("", description="File with entries beside the catalogue's own; empty: none.")
 
     @field_validator("namespaces", mode="before")
     @classmethod
@@ -86,6 +90,16 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         field: FieldInfo = Settings.model_fields[name]
         text = f"{variable(name)}={given.get(name)!r}: {first['msg']} ({field.description})"
         raise SettingsError(text) from None
+
+
+def own_catalogue(settings: Settings) -> Own:
+    """The entries of `settings.catalog`. Raises SettingsError: which entry, which field, why."""
+    if not settings.catalog:
+        return NONE_OWN
+    try:
+        return Own(read_entries(Path(settings.catalog).read_text(encoding="utf-8"), settings.catalog))
+    except (OSError, UnicodeDecodeError, CatalogueError) as error:
+        raise SettingsError(f"{variable('catalog')}: {error}") from None
 
 
 def variable(field: str) -> str:

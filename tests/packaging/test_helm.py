@@ -1,5 +1,6 @@
 """What helm makes of the chart: objects for several sets of values, and the values that it refuses."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from specdeploy.engine.catalogue.load import read_entries
 
 pytestmark = pytest.mark.cluster
 
@@ -121,6 +124,7 @@ def test_the_defaults_reach_the_operator(render: Render) -> None:
         "SPECDEPLOY_LOG_FORMAT": "json",
         "SPECDEPLOY_LOG_LEVEL": "info",
         "SPECDEPLOY_ENGINE_IMAGE": "",
+        "SPECDEPLOY_CATALOG": "",
     }
 
 
@@ -143,6 +147,31 @@ def test_settings_reach_the_operator(render: Render) -> None:
     assert expected.items() <= environment(objects).items()
     (container,) = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "mirror/specdeploy:7"
+
+
+def test_entries_of_the_catalogue_reach_the_operator_as_a_file_and_restart_it_when_they_change(
+    render: Render,
+) -> None:
+    entry = {"model": "org/target", "family": "org", "source": "we", "heads": 24}
+    objects = render(f"catalog={json.dumps([entry])}")
+    pod = one(objects, "Deployment")["spec"]["template"]
+    path = Path(environment(objects)["SPECDEPLOY_CATALOG"])
+    (mount,), (volume,) = pod["spec"]["containers"][0]["volumeMounts"], pod["spec"]["volumes"]
+    assert Path(mount["mountPath"]) == path.parent
+    text = one(objects, "ConfigMap", volume["configMap"]["name"])["data"][path.name]
+    assert read_entries(text, path.name)[0].heads == 24
+    others = render(f"catalog={json.dumps([entry | {'heads': 32}])}")
+    assert (
+        pod["metadata"]["annotations"]
+        != one(others, "Deployment")["spec"]["template"]["metadata"]["annotations"]
+    )
+
+
+def test_without_entries_there_is_neither_file_nor_volume(render: Render) -> None:
+    objects = render()
+    assert environment(objects)["SPECDEPLOY_CATALOG"] == ""
+    assert named(objects, "ConfigMap") == []
+    assert "volumes" not in one(objects, "Deployment")["spec"]["template"]["spec"]
 
 
 def test_one_operator_runs_and_never_two(render: Render) -> None:

@@ -17,6 +17,7 @@ from specdeploy.api.answer_line import MARKER
 from specdeploy.api.findings import read_status
 from specdeploy.api.status import Status, instant, seconds
 from specdeploy.cluster import DEPLOYMENTS, EVENTS, PODS, SPEC_DEPLOYMENTS, Conflict, Object
+from specdeploy.engine.catalogue.load import NONE_OWN, Own
 from specdeploy.engine.questions import QUESTION_SET, QUESTIONS
 from specdeploy.gather import Gatherer
 from specdeploy.measure import Measurer
@@ -65,6 +66,7 @@ class Stage:
     cluster: FakeCluster = field(default_factory=FakeCluster)
     pages: dict[str, Page] = field(default_factory=dict)
     answers: dict[str, dict[str, str] | None] = field(default_factory=dict)
+    catalogue: Own = NONE_OWN
     version: str | None = "0.33.0"
     versions: list[str | None] = field(default_factory=list)
     now: float = START
@@ -91,6 +93,7 @@ class Stage:
             nodes=Nodes(self.cluster, lambda: self.now),
             clock=lambda: self.now,
             default_image="vllm/vllm-openai-rocm:v0.33.0",
+            catalogue=self.catalogue,
             crd_outdated=self.crd_outdated,
         )
         self.reconciler = Reconciler(

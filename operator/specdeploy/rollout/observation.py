@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from specdeploy.api.findings import Reading
+from specdeploy.engine.catalogue.load import NONE_OWN, Own
 from specdeploy.judge import Window
 from specdeploy.judge.answers import Answers
 
@@ -77,6 +78,7 @@ class Observation:
 
     `refused`: template -> the API server's words when its Deployment could not be created.
     `taken`: objects of our names that belong to somebody else, as sentences.
+    `catalogue`: what the operator was given beside the catalogue's own entries.
     `unreadable`: pod name -> why its counters could not be read in the last window.
     `answers`: pod uid -> what its engine answered before it was ready, as far as it was asked for.
     `unheard`: pod name -> why its answers are not known. `vllm_version`: as an engine with the image in force
@@ -97,6 +99,7 @@ class Observation:
     window_end: float | None = None
     slot_free: bool = True
     default_image: str = ""
+    catalogue: Own = NONE_OWN
     taken: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)

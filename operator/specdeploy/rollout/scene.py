@@ -14,6 +14,7 @@ from specdeploy.api.reasons import TrialState
 from specdeploy.api.rule import Finding
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import Status, TrialStatus
+from specdeploy.engine.catalogue.load import Own
 from specdeploy.engine.checks import check_drafters, check_spec
 from specdeploy.engine.hashing import short_hash
 from specdeploy.engine.revision import Arms, Template, templates
@@ -105,7 +106,9 @@ def scene(seen: Observation, status: Status) -> Scene:
     """Read an observation: resolve the image, derive the templates, find what is wrong."""
     image = _image(seen.reading.spec, status, seen.default_image)
     remade = status.engine.remade if status.engine else None
-    meant = _meant(seen.reading, seen.name, image, remade, _version(seen, status, image))
+    meant = _meant(
+        seen.reading, seen.name, image, remade, _version(seen, status, image), seen.catalogue
+    )
     return Scene(seen, seen.reading.spec, image, meant.arms, meant.findings, meant.drafters)
 
 
@@ -119,14 +122,16 @@ class _Meant:
 
 
 @lru_cache(maxsize=64)  # a pass asks several times for the same, and hashing templates is most of its work
-def _meant(reading: Reading, name: str, image: str, remade: int | None, version: Version | None) -> _Meant:
+def _meant(
+    reading: Reading, name: str, image: str, remade: int | None, version: Version | None, own: Own
+) -> _Meant:
     spec = reading.spec
     if spec is None:
         return _Meant(None, reading.findings, {})
-    wrong = check_drafters(spec, image, version)
+    wrong = check_drafters(spec, image, version, own.targets)
     for drafter, finding in reading.drafters:
         wrong[drafter] = (*wrong.get(drafter, ()), finding)
-    findings = (*reading.findings, *check_spec(spec, image, version))
+    findings = (*reading.findings, *check_spec(spec, image, version, own.targets))
     return _Meant(_remade(templates(name, spec, image), remade), findings, wrong)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -13,6 +14,16 @@ from .variants import build_of
 
 # libyaml's reader is some ten times as fast; where it is missing, the plain one reads the same.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """A user's own entries, beside the catalogue's. The same only as itself: caches are keyed by it."""
+
+    targets: tuple[Target, ...] = ()
+
+
+NONE_OWN = Own()
 
 
 class CatalogueError(ValueError):
