@@ -362,8 +362,27 @@ def test_weights_that_can_not_fit_are_an_error_with_the_sum(
     found = [each for each in on_spec(setting(large, gpus=gpus, engine=engine)) if each.code[:3] == "SD7"]
     assert [each.code for each in found] == (["SD701"] if told else [])
     if found:
-        said = "110B parameters in bf16 are 205 GiB; the 1 MI300X of a pod have 1 x 192 = 192 GiB"
-        assert found[0].reason == said
+        sums = "of the 1 x 192 GiB of a pod's MI300X the engine may take 177"
+        assert found[0].reason == f"110B parameters in bf16 are 205 GiB; {sums}"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "engine", "fix"),
+    [
+        (2, {}, "use 8 GPUs"),  # 4 have too little beside the weights, and 5 to 7 can't share the heads
+        (4, {}, "use 8 GPUs"),
+        (4, args("--gpu-memory-utilization", "0.99"), None),
+        (4, args("-tp", "2", "-pp", "2"), "use more or larger GPUs"),
+        (8, {}, None),
+    ],
+)
+def test_weights_fit_into_what_the_engine_may_take_and_the_number_that_does_is_named(
+    gpus: int, engine: dict[str, Any], fix: str | None
+) -> None:
+    large = next(each for each in targets() if each.model == "Qwen/Qwen3.5-397B-A17B")
+    found = [each for each in on_spec(setting(large, gpus=gpus, engine=engine)) if each.code == "SD701"]
+    assert [each.fix for each in found] == ([f"{fix}, or serve a smaller or quantised model"] if fix else [])
+    assert not found or "SD703" not in codes(setting(large, gpus=gpus, engine=engine))
 
 
 @pytest.mark.parametrize(

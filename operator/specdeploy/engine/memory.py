@@ -129,7 +129,6 @@ def _memory(setting: Setting, candidate: Candidate | None) -> Memory | None:
     target, device = setting.target, setting.device_gib
     if target is None or device is None or setting.flag("--kv-cache-memory-bytes"):
         return None
-    utilization = _utilization(setting, device)
     parts = [
         _target_weights(setting, target),
         Part("work space", WORKSPACE_GIB, "work space"),
@@ -140,7 +139,7 @@ def _memory(setting: Setting, candidate: Candidate | None) -> Memory | None:
         token = _plus(token, _drafter_token_bytes(candidate, candidate.checkpoint, target))
     return Memory(
         device_gib=device,
-        budget_gib=device * utilization,
+        budget_gib=device * utilization(setting, device),
         parts=tuple(parts),
         token_bytes=token,
         state_block_bytes=_state_block_bytes(setting, target),
@@ -227,7 +226,8 @@ def _cache_dtype(setting: Setting) -> str:
     return (flag.value if flag else None) or "auto"
 
 
-def _utilization(setting: Setting, device: float) -> float:
+def utilization(setting: Setting, device: float) -> float:
+    """Share of a device of `device` GiB that the engine may take."""
     flag = setting.flag("--gpu-memory-utilization") or setting.flag("--device-memory-utilization")
     usual = default("--gpu-memory-utilization", setting.version, device)
     try:

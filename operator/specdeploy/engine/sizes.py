@@ -44,6 +44,19 @@ class Part:
     words: str
 
 
+def spreads_over(target: Target, ranks: int) -> bool:
+    """Whether tensor parallelism of `ranks` gives every GPU the same number of heads; true where unknown."""
+    if target.heads is not None and target.heads % ranks:
+        return False
+    shared = target.kv_heads if has_kv_heads(target) and target.heads is not None else None
+    return shared is None or shared % ranks == 0 or ranks % shared == 0
+
+
+def has_kv_heads(target: Target) -> bool:
+    """Latent attention keeps one latent for all heads, whole on every GPU."""
+    return target.kv_heads is not None and target.attention in ("gqa", "hybrid")
+
+
 def weights_gib(target: Target) -> Part:
     """The target's weights, whole."""
     if target.weights_gib is not None:

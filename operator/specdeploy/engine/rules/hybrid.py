@@ -32,7 +32,7 @@ STATES_DO_NOT_FIT = Rule(
 def _check_states(setting: Setting) -> Iterator[Finding]:
     memory, asked = baseline_memory(setting), sequences(setting)
     blocks = memory.state_blocks if memory else None
-    if memory is None or blocks is None or asked is None or asked <= blocks:
+    if memory is None or not blocks or asked is None or asked <= blocks:  # no block at all is told by itself
         return
     reason = f"{asked} requests at once, about {blocks} state blocks ({memory.reckoning})"
     yield STATES_DO_NOT_FIT.at(
@@ -47,7 +47,7 @@ def _round_down(blocks: int) -> int:
 HYBRID_DEFAULT = Rule(
     "SD704",
     "hybrid-default-requests",
-    Severity.ADVICE,
+    Severity.WARNING,
     "A hybrid target with the default number of requests at once may be refused at start",
     why=(
         "vLLM's default of 1024 requests at once has been above the number of state blocks of hybrid targets "

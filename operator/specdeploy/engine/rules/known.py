@@ -11,7 +11,10 @@ from specdeploy.engine.setting import Candidate, Setting
 
 _MTP = "drafters: [{name: d, method: mtp, numSpeculativeTokens: 3}]"
 _QWEN = f"model: Qwen/Qwen3.5-27B\n{_MTP}"
-_GLM = f"model: zai-org/GLM-5.2-FP8\naccelerator: {{type: MI300X, count: 8}}\n{_MTP}"
+_GLM = (
+    "model: zai-org/GLM-5.2-FP8\naccelerator: {type: MI300X, count: 8}\n"
+    f"engine: {{%senv: [{{name: VLLM_ROCM_USE_AITER, value: '1'}}]}}\n{_MTP}"
+)
 _EAGLE3 = (
     "drafters: [{name: d, method: eagle3, model: RedHatAI/gemma-4-26B-A4B-it-speculator.eagle3, "
     "numSpeculativeTokens: 4, attentionBackend: %s}]"
@@ -72,8 +75,8 @@ POSSIBLE_WRONG = Rule(
     why="It was seen on a similar engine, or reports contradict each other; output agreement compares the "
     "arms before a pod is ready.",
     source=_REPORTS,
-    refused=f"engine: {{vllmVersion: '0.23.1'}}\n{_GLM}",
-    passed=_GLM,
+    refused=_GLM % "vllmVersion: '0.23.1', ",
+    passed=_GLM % "",
 )
 SLOWER = Rule(
     code="SD644",

@@ -4,31 +4,40 @@ All but the first are estimates (`engine.memory`), so they warn and do not refus
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
+from specdeploy.engine.arguments import parallel_flags
 from specdeploy.engine.memory import (
     Memory,
     baseline_memory,
     cache_lost,
     drafter_memory,
     resized,
+    utilization,
 )
 from specdeploy.engine.serving import longest_request
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.sizes import weights_gib
+from specdeploy.engine.sizes import Part, spreads_over, weights_gib
 
 # Shares of the cache that a drafter may take unmentioned, and the size of draft logits that is worth a word.
 _NOTABLE_SHARE = 0.1
 _NOTABLE_LOGITS_GIB = 2.0
 # Share of the longest request that has to fit by the estimate, which is no better than this.
 _CERTAIN_SHARE = 0.9
+# Share of a checkpoint's weights that every arm loads: layers for mtp are left out without that drafter.
+_LOADED = 0.97
+_NODE = 8  # GPUs
 
 WEIGHTS_TOO_LARGE = Rule(
     "SD701",
     "weights-do-not-fit",
     Severity.ERROR,
-    "The target's weights alone are larger than the memory of the pod's GPUs",
-    why="Every pod would load for minutes and end out of memory, again and again.",
+    "The target's weights alone are larger than the memory that the engine may take",
+    why=(
+        "Every pod would load for minutes and end without memory for a cache, again and again. The engine "
+        "may take --gpu-memory-utilization of each GPU, 0.92 by default."
+    ),
     source="Memory of AMD's accelerators; size of the weights as published, or parameters times their size.",
     refused="{model: Qwen/Qwen3.5-397B-A17B, accelerator: {type: MI300X, count: 2}, drafters: []}",
     passed="{model: Qwen/Qwen3.5-397B-A17B, accelerator: {type: MI300X, count: 8}, drafters: []}",
@@ -40,25 +49,41 @@ def _check_weights(setting: Setting) -> Iterator[Finding]:
     excess, accelerator = _excess(setting), setting.spec.accelerator
     if excess is None:
         return
-    words, gib, device = excess
+    weights, device, share = excess
     reason = (
-        f"{words} are {gib:.0f} GiB; the {accelerator.count} {accelerator.type} of a pod "
-        f"have {accelerator.count} x {device:g} = {accelerator.count * device:g} GiB"
+        f"{weights.words} are {weights.gib:.0f} GiB; of the {accelerator.count} x {device:g} GiB of a pod's "
+        f"{accelerator.type} the engine may take {accelerator.count * device * share:.0f}"
     )
-    fix = "raise it, or serve a smaller or quantised model"
-    yield WEIGHTS_TOO_LARGE.at("spec.accelerator.count", reason, fix)
+    enough = _enough(setting)
+    more = f"use {enough} GPUs" if enough else "use more or larger GPUs"
+    yield WEIGHTS_TOO_LARGE.at(
+        "spec.accelerator.count", reason, f"{more}, or serve a smaller or quantised model"
+    )
 
 
-def _excess(setting: Setting) -> tuple[str, float, float] | None:
-    """Weights that are more than all GPUs of a pod hold: how reckoned, GiB, and GiB of one GPU. A name alone
-    tells their size too roughly for an error."""
+def _excess(setting: Setting) -> tuple[Part, float, float] | None:
+    """Weights that are more than the engine may take of a pod's GPUs, GiB of one GPU, and the share of it. A
+    name alone tells their size too roughly for an error."""
     device, target = setting.device_gib, setting.target
     if device is None or target is None or setting.taken_for or resized(setting):
         return None
-    weights = weights_gib(target)
-    if weights.gib is None or weights.gib <= device * setting.spec.accelerator.count:
+    weights, count = weights_gib(target), setting.spec.accelerator.count
+    share = 1.0 if setting.flag("--kv-cache-memory-bytes") else utilization(setting, device)
+    if weights.gib is None or weights.gib * _LOADED <= count * device * share:
         return None
-    return weights.words, weights.gib, device
+    return weights, device, share
+
+
+def _enough(setting: Setting) -> int | None:
+    """The fewest GPUs of one node that hold the model and a request; None: none do, or it can't be told."""
+    if parallel_flags(setting.spec) or setting.target is None:
+        return None
+    for count in range(setting.spec.accelerator.count + 1, _NODE + 1):
+        wider = replace(setting, parallel=replace(setting.parallel, tensor=count))
+        memory = baseline_memory(wider)
+        if memory is not None and not _too_small(wider, memory) and spreads_over(setting.target, count):
+            return count
+    return None
 
 
 CACHE_TOO_SMALL = Rule(

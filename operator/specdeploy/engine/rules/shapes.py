@@ -7,9 +7,9 @@ another config replaces, or what is taken by the name of a build, is none at all
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
-from specdeploy.engine.catalogue.entries import Target
 from specdeploy.engine.serving import is_on, size_of
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.sizes import has_kv_heads, spreads_over
 
 _LONG = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
 _EXPERTS = "--enable-expert-parallel"
@@ -34,26 +34,14 @@ HEADS = Rule(
 
 def _check_heads(setting: Setting) -> Iterator[Finding]:
     target, ranks = setting.as_published, setting.parallel.tensor
-    if target is None or target.heads is None or _fits(target, target.heads, ranks):
+    if target is None or target.heads is None or spreads_over(target, ranks):
         return
-    kept = f" and {target.kv_heads} key-value heads" if _has_kv_heads(target) else ""
+    kept = f" and {target.kv_heads} key-value heads" if has_kv_heads(target) else ""
     reason = f"the target has {target.heads} attention heads{kept}, which can't be spread over {ranks} GPUs"
-    sizes = [str(size) for size in range(1, max(ranks, _NODE) + 1) if _fits(target, target.heads, size)]
+    sizes = [str(size) for size in range(1, max(ranks, _NODE) + 1) if spreads_over(target, size)]
     fix = f"use a tensor parallel size of {', '.join(sizes[:-1])} or {sizes[-1]}"
     field = "spec.engine.args" if setting.flag("--tensor-parallel-size") else "spec.accelerator.count"
     yield HEADS.at(field, reason, fix)
-
-
-def _fits(target: Target, heads: int, ranks: int) -> bool:
-    if heads % ranks:
-        return False
-    shared = target.kv_heads if _has_kv_heads(target) else None
-    return shared is None or shared % ranks == 0 or ranks % shared == 0
-
-
-def _has_kv_heads(target: Target) -> bool:
-    """Latent attention keeps one latent for all heads, whole on every GPU."""
-    return target.kv_heads is not None and target.attention in ("gqa", "hybrid")
 
 
 EXPERTS = Rule(
