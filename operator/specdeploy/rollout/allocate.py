@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from specdeploy.engine.replicas import replicas_for_trial
 from specdeploy.rollout.steps import WHOLE, stepped
 
 
@@ -24,10 +25,9 @@ class Roles:
 
 
 def needed(roles: Roles) -> int:
-    """The fewest replicas with which a trial can borrow: one serves beside the baseline's and the trial's
-    pods; where the baseline serves it is one arm."""
+    """The fewest replicas with which a trial can borrow."""
     beside = 0 if roles.serving == roles.baseline else roles.baseline_replicas
-    return 1 + beside + roles.trial_replicas
+    return replicas_for_trial(beside, roles.trial_replicas)
 
 
 def allocate(replicas: int, roles: Roles) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Rules on the target and on the volumes of weights and compiled kernels."""
+"""Rules on the target, on the volumes of weights and compiled kernels, and on replicas."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.environment import outlives_pod
 from specdeploy.engine.layout import is_path
+from specdeploy.engine.replicas import replicas_for_trial
 from specdeploy.engine.setting import Candidate, Setting
 
 # How checkpoints in the speculators format are named by their makers.
@@ -69,6 +70,56 @@ NOTHING_OFFLINE = Rule(
     refused="engine: {weights: {offline: true}}",
     passed="engine: {weights: {offline: true, persistentVolumeClaim: {claimName: models}}}",
 )
+TOO_FEW_REPLICAS = Rule(
+    code="SD106",
+    name="too-few-replicas-for-a-trial",
+    severity=Severity.WARNING,
+    title="No trial of the drafters can start",
+    why="A trial borrows its pods from those that serve and never takes the last one. With fewer replicas "
+    "every drafter waits (TooFewReplicas) until the SpecDeployment is scaled up.",
+    source="SpecDeploy: trials borrow pods",
+    refused="replicas: 1\ndrafters: [{name: n, method: ngram, numSpeculativeTokens: 3}]",
+    passed="replicas: 2\ndrafters: [{name: n, method: ngram, numSpeculativeTokens: 3}]",
+)
+NO_FURTHER_TRIAL = Rule(
+    code="SD107",
+    name="too-few-replicas-after-a-promotion",
+    severity=Severity.ADVICE,
+    title="Once a drafter is promoted no trial of another one can start",
+    why="A drafter that serves is compared with baseline.replicas pods beside it, so a trial needs as many "
+    "more replicas than while the baseline serves.",
+    source="SpecDeploy: trials borrow pods",
+    refused="""\
+replicas: 2
+drafters:
+  - {name: n, method: ngram, numSpeculativeTokens: 3}
+  - {name: m, method: ngram, numSpeculativeTokens: 5}""",
+    passed="""\
+replicas: 3
+drafters:
+  - {name: n, method: ngram, numSpeculativeTokens: 3}
+  - {name: m, method: ngram, numSpeculativeTokens: 5}""",
+)
+
+
+def _check_replicas(setting: Setting) -> Iterator[Finding]:
+    spec = setting.spec
+    drafters, replicas = len(spec.drafters or []), spec.replicas
+    first = replicas_for_trial(0, spec.trial.replicas)
+    later = replicas_for_trial(spec.baseline.replicas, spec.trial.replicas)
+    if not drafters or not replicas:
+        return  # scaled to nothing is meant
+    if replicas < first:
+        reason = f"a trial needs {first} replicas, there {_are(replicas)}"
+        yield TOO_FEW_REPLICAS.at("spec.replicas", reason, "scale up, or no drafter is ever tried")
+    elif drafters > 1 and replicas < later:
+        reason = f"beside a drafter that serves a trial needs {later} replicas, there {_are(replicas)}"
+        fix = "scale up, or the first drafter that is promoted ends all trials"
+        yield NO_FURTHER_TRIAL.at("spec.replicas", reason, fix)
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count}"
 
 
 def _check_target(setting: Setting) -> Iterator[Finding]:
@@ -105,10 +156,19 @@ def _check_weights(setting: Setting) -> Iterator[Finding]:
         yield WEIGHTS_LOST.at(field, "the model's files end with their pod", fix)
 
 
-RULES: tuple[Rule, ...] = (SPECULATES, READ_ONLY_CACHE, WEIGHTS_LOST, KERNELS_LOST, NOTHING_OFFLINE)
+RULES: tuple[Rule, ...] = (
+    SPECULATES,
+    READ_ONLY_CACHE,
+    WEIGHTS_LOST,
+    KERNELS_LOST,
+    NOTHING_OFFLINE,
+    TOO_FEW_REPLICAS,
+    NO_FURTHER_TRIAL,
+)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_target,
     _check_compile_cache,
     _check_weights,
+    _check_replicas,
 )
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()
