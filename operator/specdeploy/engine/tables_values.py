@@ -74,7 +74,8 @@ OBJECT = words(
         --attention-config --aux-output-config --compilation-config --ec-manager-config --ec-transfer-config
         --engram-config --eplb-config --fault-tolerance-config --ir-op-priority --kernel-config
         --kv-events-config --kv-transfer-config --logging-config --pooler-config --profiler-config
-        --quantization-config --reasoning-config --structured-outputs-config --weight-transfer-config
+        --quantization-config --reasoning-config --structured-outputs-config --watchdog-config
+        --weight-transfer-config
     """
 )
 

@@ -34,6 +34,10 @@ OLDEST = Version(0, 18)
 # The newest release that the tables know. On a newer one, what they don't know may be right.
 NEWEST = Version(0, 33)
 
+# Minor releases whose configuration was read whole for the tables of keys, words and bounds. What differs
+# between two of them came or went with them, or with a release between.
+READ_WHOLE = frozenset(((0, 18), (0, 32), (0, 33)))
+
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:\D|$)")
 
 
@@ -97,9 +101,18 @@ def _bound(text: str | None) -> Version | None:
     return found if found.is_exact else found._replace(patch=0)
 
 
+# Since 0.32 or a release after 0.18, which was not looked for.
+LATELY = since("0.32")
+
+
 def beyond_tables(version: Version | None) -> bool:
     """Whether it is a minor release newer than the tables: what they don't know may be right there."""
     return version is not None and version[:2] > NEWEST[:2]
+
+
+def is_read_whole(version: Version | None) -> bool:
+    """Whether it is a release whose configuration was read whole."""
+    return version is not None and version[:2] in READ_WHOLE
 
 
 def timeline(oldest: str, added: Mapping[str, str], gone: Mapping[str, str]) -> dict[str, Span]:

@@ -4,7 +4,6 @@ The tables are in `tables_flags`, how the parser reads words in `parser`.
 """
 
 import difflib
-import json
 import re
 from collections.abc import Callable, Iterator
 
@@ -14,9 +13,11 @@ from specdeploy.engine import tables_flags as table
 from specdeploy.engine import tables_values as values
 from specdeploy.engine.arguments import OWNED, PARALLEL
 from specdeploy.engine.flags import Flag, is_flag
-from specdeploy.engine.image import parse_image
+from specdeploy.engine.json_words import read_json
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.versions import ALWAYS, NEWEST, beyond_tables
+from specdeploy.engine.versions import ALWAYS, NEWEST
+
+from .doubt import DOUBTFUL, is_of_the_project, known
 
 _SOURCE = "the argument parser in vLLM's released sources, 0.18 to 0.33"
 
@@ -98,17 +99,6 @@ WRONG_VALUE = Rule(
     passed="engine: {args: [--max-model-len, 16k, --dtype, bfloat16]}",
     decided_by=Decider.PARSER,
 )
-DOUBTFUL = Rule(
-    code="SD227",
-    name="flag-doubtful",
-    severity=Severity.WARNING,
-    title="The vLLM that the rules know would refuse this argument",
-    why="Which vLLM is in the image is not known, or it is newer than the rules, or the image is another "
-    "maker's and may have flags of its own. If it is as the rules know it, the engine ends at once.",
-    source=_SOURCE,
-    refused="engine: {image: 'registry.example/team/server:prod', args: [--max-model-length, '8192']}",
-    passed="engine: {image: 'registry.example/team/server:prod', args: [--max-model-len, '8192']}",
-)
 DEPRECATED = Rule(
     code="SD228",
     name="flag-deprecated",
@@ -122,8 +112,6 @@ DEPRECATED = Rule(
 
 _WHOLE = re.compile(r"\s*[-+]?\d+(_\d+)*\s*")
 _SUFFIXED = re.compile(r"\s*([-+]?\d+(_\d+)*|\d+(\.\d+)?[kKmMgGtT]|auto)\s*")
-# Within JSON too vLLM reads 16k as a number.
-_NUMBER_IN_JSON = re.compile(r"(?<=[:\s,\[])(\d+(?:\.\d+)?)[kKmMgGtT](?=\s*[,}\]])")
 
 
 def _is_number(text: str) -> bool:
@@ -144,8 +132,8 @@ def _is_suffixed(text: str) -> bool:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(_NUMBER_IN_JSON.sub(r"\1", text))
-    except (ValueError, RecursionError):
+        read_json(text)
+    except ValueError:
         return text in _NONE
     return True
 
@@ -175,7 +163,7 @@ def _check_names(setting: Setting) -> Iterator[Finding]:
             yield _missing(setting, flag)
         elif len(found) > 1:
             reason = f"{flag.name} can mean {' or '.join(found[:3])}"
-            yield _rule(setting, AMBIGUOUS).at(_path(flag.index), reason, "write the flag out")
+            yield known(setting, AMBIGUOUS).at(_path(flag.index), reason, "write the flag out")
         elif (span := table.DEPRECATED.get(found[0])) and span.holds(setting.version):
             reason = f"vLLM has announced that {found[0]} will go"
             yield DEPRECATED.at(_path(flag.index), reason, table.INSTEAD[found[0]])
@@ -187,16 +175,16 @@ def _missing(setting: Setting, flag: Flag) -> Finding:
     span = table.SPANS.get(flag.name)
     if flag.name in table.GONE_BEFORE:
         reason = f"vLLM {version} no longer has {flag.name}"
-        return _rule(setting, GONE).at(path, reason, table.GONE_BEFORE[flag.name])
+        return known(setting, GONE).at(path, reason, table.GONE_BEFORE[flag.name])
     if span and span.is_ahead_of(version):
         reason = f"{flag.name} came with vLLM {span.since}, the image has {version}"
-        return _rule(setting, TOO_NEW).at(path, reason, "use a newer spec.engine.image or remove it")
+        return known(setting, TOO_NEW).at(path, reason, "use a newer spec.engine.image or remove it")
     if span:
         reason = f"{flag.name} went with vLLM {span.until}, the image has {version}"
-        return _rule(setting, GONE).at(path, reason, "remove it")
+        return known(setting, GONE).at(path, reason, "remove it")
     reason = f"vLLM {version} has no flag {flag.name:.60}"
-    rule = UNKNOWN if _of_the_project(setting) else DOUBTFUL
-    return _rule(setting, rule).at(path, reason, _suggestion(flag, setting))
+    rule = UNKNOWN if is_of_the_project(setting) else DOUBTFUL
+    return known(setting, rule).at(path, reason, _suggestion(flag, setting))
 
 
 def _check_values(setting: Setting) -> Iterator[Finding]:
@@ -206,16 +194,16 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
         switch = parser.follows_switch(words[: index + 1], version)
         reason = "a switch takes no value" if is_flag(words[index]) else f"no flag takes {words[index]!r:.60}"
         fix = "remove it" + ("; a switch is on by its name, off by its --no- form" if switch else "")
-        yield _rule(setting, STRAY).at(_path(index), reason, fix)
+        yield known(setting, STRAY).at(_path(index), reason, fix)
     for flag in _of_the_user(setting):
         if any(flag.means(option) for option in PARALLEL):
             continue
         if parser.lacks_value(flag, version):
             reason = f"{flag.name} needs a value"
-            yield _rule(setting, NO_VALUE).at(_path(flag.index), reason, "add its value as the next item")
+            yield known(setting, NO_VALUE).at(_path(flag.index), reason, "add its value as the next item")
         elif flag.value is not None and (wanted := _wanted(flag, setting)):
             reason = f"{flag.name} is {flag.value!r:.40}"
-            yield _rule(setting, WRONG_VALUE).at(_path(flag.index), reason, f"write {wanted}")
+            yield known(setting, WRONG_VALUE).at(_path(flag.index), reason, f"write {wanted}")
 
 
 def _wanted(flag: Flag, setting: Setting) -> str | None:
@@ -240,16 +228,6 @@ def _of_the_user(setting: Setting) -> Iterator[Flag]:
         spaced = any(letter.isspace() for letter in flag.name)
         if flag.name != "--" and not spaced and not any(flag.means(option) for option in OWNED):
             yield flag
-
-
-def _rule(setting: Setting, rule: Rule) -> Rule:
-    """`rule`, where the release is one that the tables know; else the doubt."""
-    return rule if setting.version and not beyond_tables(setting.version) else DOUBTFUL
-
-
-def _of_the_project(setting: Setting) -> bool:
-    """Whether it is the vLLM project's own image or a mirror of it: others may have flags of their own."""
-    return parse_image(setting.image).project.endswith("/vllm-openai-rocm")
 
 
 def _suggestion(flag: Flag, setting: Setting) -> str:
