@@ -115,3 +115,55 @@ def test_the_last_event_tells_what_serves_when_an_abort_meets_an_edit_that_took_
 def test_an_invalid_spec_ends_no_promotion() -> None:
     world = taking_over().change(engine={"args": ["--port=1"]}).run(100)
     assert (world.serving(), world.state) == ("dflash", "Promoting")
+
+
+# -- an autoscaler --------------------------------------------------------------------------------------
+
+
+def step_of(world: World) -> tuple[str, int | None]:
+    return world.state, world.known.trial.step if world.known.trial else None
+
+
+@pytest.mark.parametrize("steps", [(0,), (1,), (2,), (0, 1), (2, 0, 1)])
+@pytest.mark.parametrize("lasting", [60, 1200])
+def test_pods_that_an_autoscaler_takes_away_for_a_while_make_no_step_the_last(
+    steps: tuple[int, ...], lasting: float
+) -> None:
+    """With one or two replicas a quarter of them is all: the promotion was complete, and when the pods came
+    back they were all the drafter's."""
+    world = taking_over(16)
+    for replicas in steps:
+        world.change(replicas=replicas).run(lasting)
+        assert step_of(world) == ("Promoting", 25)
+    before = len(world.events)
+    world.change(replicas=16)
+
+    def watch(now: World) -> None:
+        whole = any("gets 15 of 15" in event for event in now.events[before:])
+        assert whole or now.replicas().get("dflash", 0) <= 8
+
+    world.watch = watch
+    world.run(200).settle()
+    assert world.replicas() == {"baseline": 1, "dflash": 15}
+    assert any("gets 8 of 15 serving pods" in event for event in world.events)
+
+
+def test_fewer_pods_for_longer_than_a_trial_may_last_are_the_whole_fleet() -> None:
+    """Else a service that has become small would stay in its promotion, and have no re-check, for ever."""
+    world = fresh(DFLASH, replicas=16, trial={"totalDeadlineSeconds": 3600}).run(20_000, soaks)
+    world.change(replicas=2).run(600)
+    assert (
+        "1 of 1 serving pods now; they are all since there are fewer: it waits for more pods, until"
+        in str(world.typed.message)
+    )
+    world.run(2600)
+    assert step_of(world) == ("Promoting", 25)
+    world.run(600)
+    assert world.typed.trial is None
+    assert world.replicas() == {"baseline": 1, "dflash": 1}
+
+
+def test_a_drafter_whose_trial_has_all_the_pods_that_serve_is_promoted_at_once() -> None:
+    world = fresh(DFLASH, replicas=2).settle()
+    assert world.replicas() == {"baseline": 1, "dflash": 1}
+    assert sum("PromotionComplete" in event for event in world.events) == 1

@@ -1,7 +1,8 @@
 """A promotion in steps: more pods for the proven drafter, soak, more pods, with the guard on all the time.
 
 The first step, its trial's own pods, is soaked by the trial. Beyond half of the pods it goes only when the
-ranges of load that carry the day's traffic stand behind the proof, and it is slower in none of them.
+ranges of load that carry the day's traffic stand behind the proof, and it is slower in none of them. Only the
+step to 100 % completes it: pods that an autoscaler takes away for the night make no smaller step the last.
 """
 
 from specdeploy.api.names import BASELINE
@@ -17,7 +18,7 @@ from specdeploy.rollout.retention import forgotten
 from specdeploy.rollout.scene import Scene, served_pods, settled
 from specdeploy.rollout.serving import proven, succession_end
 from specdeploy.rollout.soak import expected, losing, unmeasured, unsoaked
-from specdeploy.rollout.steps import beyond_half, following, stepped
+from specdeploy.rollout.steps import WHOLE, beyond_half, following, stepped
 from specdeploy.rollout.watch import guard_of
 
 Told = tuple[Status, tuple[Event, ...]]
@@ -48,25 +49,51 @@ def promote(scene: Scene, status: Status, trial: TrialStatus, verdict: Verdict) 
         }
     )
     update = {"serving": serving, "trial": moved, "baseline": arm and forgotten(arm)}
-    return status.model_copy(update=update)
+    status = status.model_copy(update=update)
+    if spec is None or not _has_all(scene, status, moved, spec):
+        return status
+    return status.model_copy(update={"trial": moved.model_copy(update={"step": WHOLE})})
+
+
+def _has_all(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> bool:
+    """Whether a step gives all the serving pods that there are now."""
+    served = served_pods(scene, status)
+    return trial.step is not None and stepped(served, trial.step, spec.trial.replicas) >= served
 
 
 def next_step(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> int | None:
-    """The step that follows, in per cent of the serving pods; None where it has all of them."""
-    if trial.step is None:
+    """The step that follows, in per cent of the serving pods; None after the last. All the pods are 100 %."""
+    if trial.step is None or trial.step >= WHOLE:
         return None
-    return following(spec.promotion.steps, trial.step, served_pods(scene, status), spec.trial.replicas)
+    served, least = served_pods(scene, status), spec.trial.replicas
+    percent = following(spec.promotion.steps, trial.step, served, least)
+    return WHOLE if percent is None or stepped(served, percent, least) >= served else percent
 
 
 def awaited(scene: Scene, status: Status, trial: TrialStatus, spec: Spec, percent: int) -> str | None:
     """What must come before the step to `percent` of the pods, in words; None where it may be taken."""
     settings = settings_of(scene, status, spec)
     state = guard_of(status, settings)[0]
-    found = unsoaked(spec, state, trial)
-    if found is not None or not beyond_half(served_pods(scene, status), percent, spec.trial.replicas):
+    found = unsoaked(spec, state, trial) or _shrunk(scene, status, trial, spec)
+    if found is not None or not _gated(scene, status, trial, spec, percent):
         return found
     shares = learned(status, settings).shares
     return unmeasured(state, shares) or losing(state, shares)
+
+
+def _shrunk(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> str | None:
+    """A step that has all the pods since there are fewer waits for more of them, a day long: they would all
+    be the drafter's when they are back."""
+    due = seconds(trial.state_time) + spec.trial.total_deadline_seconds
+    if not _has_all(scene, status, trial, spec) or scene.now >= due:
+        return None
+    return f"they are all since there are fewer: it waits for more pods, until {instant(due)}"
+
+
+def _gated(scene: Scene, status: Status, trial: TrialStatus, spec: Spec, percent: int) -> bool:
+    """Whether a step needs the ranges of load: it goes beyond half of the pods, or there were more."""
+    served = served_pods(scene, status)
+    return beyond_half(served, percent, spec.trial.replicas) or _has_all(scene, status, trial, spec)
 
 
 def given_up(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> Ending | None:
@@ -81,7 +108,7 @@ def given_up(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> En
     settings = settings_of(scene, status, spec)
     state = guard_of(status, settings)[0]
     why = unsoaked(spec, state, trial)
-    if why is None and beyond_half(served_pods(scene, status), percent, spec.trial.replicas):
+    if why is None and _gated(scene, status, trial, spec, percent):
         why = losing(state, learned(status, settings).shares)
     if why is None:
         return None
