@@ -244,19 +244,6 @@ def test_names_that_no_encoding_has_are_escaped(form: str, tmp_path: Path) -> No
     assert b"\\u6a21" in answer.stdout or b"%E6%A8%A1" in answer.stdout
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
-def test_an_answer_that_can_not_be_written_is_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "f.yaml"
-    file.write_text(WARNED)
-    command = [sys.executable, "-m", "specdeploy", "lint", str(file)]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT / "operator")}
-    with open("/dev/full", "w") as full:
-        ended = subprocess.run(
-            command, check=False, env=environ, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
-        )
-    assert (ended.returncode, ended.stderr) == (1, "specdeploy: No space left on device\n")
-
-
 def test_the_summary_speaks_of_one_and_of_many() -> None:
     assert summary(Report()) == "0 files, 0 SpecDeployments: 0 errors, 0 warnings, 0 advice"
     report = Report(2, 1, 0, [FOUND], {"0.33 (default image)": 2, "0.27 (--vllm-version)": 1})

@@ -14,6 +14,7 @@ from specdeploy.api.names import LABEL_DRAFTER
 from specdeploy.api.spec import Spec
 from specdeploy.cli.main import app
 from specdeploy.engine.image import image_of
+from specdeploy.engine.layout import HOME_PATH
 from specdeploy.engine.revision import templates
 from specdeploy.manifests.deployment import build_deployment
 from specdeploy.manifests.owner import Owner
@@ -176,6 +177,24 @@ def test_the_command_of_each_arm_can_be_pasted_into_a_shell(tmp_path: Path) -> N
     assert (speculative["method"], speculative["num_speculative_tokens"]) == ("ngram", 3)
     [baseline] = [line for line in lines[1:2] if "--speculative-config" not in line]
     assert baseline.startswith("vllm serve")
+
+
+def test_a_command_brings_the_variables_that_have_a_value(tmp_path: Path) -> None:
+    env = """  engine:
+    env:
+      - {name: VLLM_ROCM_USE_AITER, value: "0"}
+      - {name: PLAIN, value: "it's $5"}
+      - {name: REFERS, value: "$(PLAIN) in $(HOME), $(LATER) and $$(PLAIN)"}
+      - {name: SECRET, valueFrom: {secretKeyRef: {name: s, key: k}}}
+"""
+    [_, baseline] = render(tmp_path, GOOD + env, "--command", "--drafter", "baseline").stdout.splitlines()
+    assert shlex.split(baseline)[:5] == [
+        "VLLM_ROCM_USE_AITER=0",
+        "PLAIN=it's $5",
+        f"REFERS=it's $5 in {HOME_PATH}, $(LATER) and $(PLAIN)",
+        "vllm",
+        "serve",
+    ]
 
 
 def test_the_version_that_was_asked_for_decides_what_can_run(tmp_path: Path) -> None:

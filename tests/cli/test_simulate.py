@@ -60,12 +60,16 @@ def test_a_seed_can_be_given() -> None:
         (["nowhere"], "nowhere is no file and no shipped scenario"),
         (["far-slower", "--duration", "soon"], "'soon' is no duration"),
         (["far-slower", "--duration", "10s"], "10s is not between 10m and 60d"),
-        (["far-slower", "--plot", "/nowhere/x.svg"], "No such file or directory"),
+        (
+            ["far-slower", "--duration", "10m", "--plot", "/no/x.svg"],
+            "--plot: /no/x.svg can't be written: no such",
+        ),
+        (["."], ".: is a directory"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_exit_code_1(words: list[str], told: str) -> None:
+def test_what_can_not_be_asked_is_one_line_and_exit_code_2(words: list[str], told: str) -> None:
     answer = RUN.invoke(APP, words)
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert told in answer.stderr
     assert answer.stderr.count("\n") == 1
 
@@ -74,5 +78,29 @@ def test_a_file_that_is_no_scenario_is_told_with_its_line(tmp_path: Path) -> Non
     file = tmp_path / "mine.yaml"
     file.write_text("name: mine\nspec: 3\n")
     answer = RUN.invoke(APP, [str(file)])
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert f"{file}:2: spec: " in answer.stderr
+
+
+# a file that is no scenario -> what is said of it
+BROKEN: dict[str, tuple[str, str]] = {
+    "a tab": ("name: mine\n\tseed: 3\n", "2:1: a tab"),
+    "a colon": ("name: a: b\n", "1:8: a ':' that can't stand here"),
+    "a control character": ("name: a\x07\n", "1:8: the control character U+0007"),
+    "a key that is a list": ("? [a]\n: b\n", "1:3: a key that is a list"),
+    "a key twice": ("name: a\nname: b\n", "2:1: 'name' stands in line 1 already"),
+    "brackets without an end": ("a: " + "[" * 200 + "]" * 200, "1:103: is more than 100 levels deep"),
+    "a tag of nobody's": ("name: !!python/x a\n", "1:7: could not determine a constructor"),
+    "nothing": ("", "1: file: is empty or no mapping"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_file_that_is_no_yaml_is_one_line_with_its_place(case: str, tmp_path: Path) -> None:
+    text, said = BROKEN[case]
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    answer = RUN.invoke(APP, [str(file)])
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"specdeploy: {file}:{said}")
+    assert answer.stderr.count("\n") == 1

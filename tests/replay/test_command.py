@@ -76,11 +76,14 @@ def test_a_key_of_a_pod_that_nobody_knows_is_named_once_and_the_rest_is_judged(r
     assert answer.stderr == "specdeploy: line 1: pods have no key 'itl_second', ignored\n"
 
 
-def test_an_empty_file_has_no_verdicts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_a_file_without_a_line_is_no_answer(content: bytes, tmp_path: Path) -> None:
+    """What should have written it may have failed."""
     empty = tmp_path / "empty.jsonl"
-    empty.touch()
+    empty.write_bytes(content)
     answer = RUN.invoke(APP, [str(empty)])
-    assert (answer.exit_code, answer.output) == (0, "")
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert answer.stderr == f"specdeploy: {empty}: there is no line in it\n"
 
 
 Answer = dict[str, Any]
@@ -108,15 +111,34 @@ def test_the_options_reach_the_judge(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["no-such-file.jsonl"], "no-such-file.jsonl: No such file or directory"),
-        (["."], ".: Is a directory"),
-        (["-", "--confidence-percent", "100"], "confidence is out of range: 1.0"),
-        (["-", "--minimum-effect-percent", "-1"], "minimum_effect is out of range: -0.01"),
-        (["-", "--window-seconds", "nan"], "window_seconds is out of range: nan"),
-        (["-", "--deadline-windows", "0"], "deadline_seconds is out of range: 0.0"),
-        (["-", "--pod-sd-percent", "101"], "pod_sd is out of range: 1.01"),
+        (["no-such-file.jsonl"], "no-such-file.jsonl: no such file or directory"),
+        (["."], ".: is a directory"),
+        (["a\0b"], "a\0b: embedded null byte"),
+        (["-", "--confidence-percent", "100"], "--confidence-percent: 100 is not between 50 and 99.9999"),
+        (["-", "--confidence-percent", "49"], "--confidence-percent: 49 is not between 50 and 99.9999"),
+        (
+            ["-", "--minimum-effect-percent", "-1"],
+            "--minimum-effect-percent: -1 is not between 0 and 1000",
+        ),
+        (["-", "--window-seconds", "nan"], "--window-seconds: nan is not between 1 and 86400"),
+        (["-", "--window-seconds", "inf"], "--window-seconds: inf is not between 1 and 86400"),
+        (["-", "--deadline-windows", "0"], "--deadline-windows: 0 is not between 1 and 1000000"),
+        (["-", "--pod-sd-percent", "101"], "--pod-sd-percent: 101 is not between 0 and 100"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_exit_code_two(words: list[str], said: str) -> None:
     answer = RUN.invoke(APP, words)
     assert (answer.exit_code, answer.stdout, answer.stderr) == (2, "", f"specdeploy: {said}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--confidence-percent", "99.9999", "--pod-sd-percent", "100", "--minimum-effect-percent", "1000"],
+        ["--confidence-percent", "50", "--pod-sd-percent", "0", "--minimum-effect-percent", "0"],
+        ["--window-seconds", "1", "--deadline-windows", "1"],
+        ["--window-seconds", "86400", "--deadline-windows", "1000000"],
+    ],
+)
+def test_the_bounds_of_every_option_are_taken(recorded: Path, words: list[str]) -> None:
+    assert RUN.invoke(APP, [str(recorded), *words]).exit_code == 0

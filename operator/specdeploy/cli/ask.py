@@ -47,8 +47,8 @@ def current_namespace() -> str:
     """The namespace of the kubeconfig's current context, as kubectl has it; "default" if there is none."""
     for path in os.environ.get("KUBECONFIG", str(Path.home() / ".kube" / "config")).split(os.pathsep):
         try:
-            config = yaml.safe_load(Path(path).read_text())
-        except (OSError, yaml.YAMLError):
+            config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError, RecursionError):
             continue
         found = _namespace(config if isinstance(config, dict) else {})
         if found:
@@ -57,8 +57,10 @@ def current_namespace() -> str:
 
 
 def _namespace(config: dict[str, Any]) -> str | None:
-    wanted = config.get("current-context")
-    for entry in config.get("contexts") or []:
-        if entry.get("name") == wanted:
-            return (entry.get("context") or {}).get("namespace")
+    wanted, listed = config.get("current-context"), config.get("contexts")
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict) and entry.get("name") == wanted:
+            context = entry.get("context")
+            found = context.get("namespace") if isinstance(context, dict) else None
+            return found if isinstance(found, str) else None
     return None

@@ -3,7 +3,6 @@
 import atexit
 import gc
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -11,11 +10,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 import typer
 
 from specdeploy.api.names import ANNOTATION_ABORT, ANNOTATION_PAUSED, ANNOTATION_RETRY
+from specdeploy.cli import exits
 from specdeploy.cli.catalog import catalog
 from specdeploy.cli.lint import lint
 from specdeploy.cli.render import render
@@ -38,6 +38,25 @@ Name = Annotated[str, typer.Argument(help="Name of the SpecDeployment.")]
 Drafter = Annotated[str | None, typer.Argument(help="Only this drafter.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Default: the kubeconfig's.")]
 Form = Annotated[Literal["table", "json", "yaml"], typer.Option("--output", "-o", help="Form of the answer.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from specdeploy import __version__  # noqa: PLC0415
+
+        typer.echo(f"specdeploy {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", callback=_version, is_eager=True, help="Print the version, and nothing else."),
+]
+
+
+@app.callback()
+def specdeploy(version: Version = False) -> None:
+    """Options that belong to no command."""
 
 
 @app.command()
@@ -79,7 +98,7 @@ def status(
 
         space = "" if everywhere and not name else namespace or ask.current_namespace()
         found = [ask.read_one(space, name)] if name else ask.read_all(space)
-        _print(found, output, lambda _: _show().listing(found))
+    _print(found, output, lambda _: _show().listing(found))
 
 
 @app.command()
@@ -87,7 +106,7 @@ def explain(name: Name, namespace: Namespace = "", output: Form = "table") -> No
     """Why it is as it is: the trial with its interval, every verdict, the numbers."""
     with reported():
         found = _one(name, namespace)
-        _print(found, output, lambda columns: _show().explanation(found, columns))
+    _print(found, output, lambda columns: _show().explanation(found, columns))
 
 
 @app.command()
@@ -100,8 +119,10 @@ def plot(name: Name, output: Annotated[Path, typer.Option("--output", "-o", help
 
         found = _one(name, namespace)
         shown = pictures.panels(read_status(found.get("status"))[0])
-        output.write_text(pictures.svg(f"{found['metadata']['name']}: speed relative to the baseline", shown))
-        typer.echo(f"wrote {output}")
+    if not shown:
+        exits.fail(f"{name}: no trial has measured a window yet")
+    exits.write(output, pictures.svg(f"{name}: speed relative to the baseline", shown), "--output")
+    typer.echo(f"wrote {output}")
 
 
 @app.command()
@@ -145,7 +166,7 @@ def _annotate(name: str, namespace: str, annotations: dict[str, str | None], sai
         from specdeploy.cli import ask  # noqa: PLC0415
 
         ask.annotate(namespace or ask.current_namespace(), name, annotations)
-        typer.echo(f"{name}: {said}")
+    typer.echo(f"{name}: {said}")
 
 
 def _one(name: str, namespace: str) -> dict[str, Any]:
@@ -175,33 +196,26 @@ def _print(found: Any, output: str, table: Callable[[int], Any]) -> None:
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Whatever a user can cause ends as one line and exit code 1."""
-    from specdeploy.cluster import ClusterError  # noqa: PLC0415
+    """Whatever a user can cause ends as one line: exit code 1 where the cluster says no, 2 where it or its
+    object can't be asked."""
+    from specdeploy.cluster import ClusterError, NotFound, Unavailable  # noqa: PLC0415
     from specdeploy.preflight import PreflightError  # noqa: PLC0415
-    from specdeploy.settings import SettingsError  # noqa: PLC0415
 
     try:
         yield
-    except (SettingsError, PreflightError, ClusterError, ValueError, OSError) as error:
-        fail(str(error))
-
-
-def fail(message: str) -> NoReturn:
-    """One line, exit 1."""
-    typer.echo(f"specdeploy: {' '.join(message.split())}", err=True)
-    raise typer.Exit(1)
+    except (NotFound, Unavailable, ValueError) as error:
+        exits.usage(str(error))
+    except (PreflightError, ClusterError) as error:
+        exits.fail(str(error))
 
 
 def main() -> None:
     """The console script. What a terminal's encoding lacks is escaped."""
+    exits.open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     # Python looks for garbage once more as it ends, a tenth of what `render` takes; the process goes anyway.
     atexit.register(gc.freeze)
-    try:
+    with exits.answering():
         app()
-    except OSError as error:
-        # The answer can't be written: a full disk. What Python still holds of it is let go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(f"specdeploy: {error.strerror}")

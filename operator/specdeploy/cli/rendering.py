@@ -1,11 +1,13 @@
 """The children of a SpecDeployment as they are first applied, by the operator's own builders. Pure."""
 
+import re
 import shlex
 from dataclasses import dataclass
 from typing import Any
 
 from specdeploy.api.spec import Drafter, Spec
 from specdeploy.engine.arguments import COMMAND, serve_arguments
+from specdeploy.engine.environment import engine_environment
 from specdeploy.engine.image import image_of
 from specdeploy.engine.revision import Template, templates
 from specdeploy.manifests.budget import build_budget
@@ -14,6 +16,7 @@ from specdeploy.manifests.owner import Owner
 from specdeploy.manifests.service import build_service
 
 NOTE = "What is applied at first sight; owner references get their uid from the cluster."
+_REFERENCE = re.compile(r"\$\$|\$\(([^)]+)\)")
 
 
 @dataclass(frozen=True)
@@ -58,5 +61,21 @@ def offline(child: Child) -> Child:
 
 
 def command(spec: Spec, drafter: Drafter | None) -> str:
-    """The command line of an arm's engine (None: the baseline's), quoted for a shell."""
-    return shlex.join([*COMMAND, *serve_arguments(spec, drafter)])
+    """The command line of an arm's engine (None: the baseline's), quoted for a shell: the variables of the
+    spec that have a value, then the engine. What comes from a Secret is left out."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in _values(spec).items()]
+    return " ".join([*variables, shlex.join([*COMMAND, *serve_arguments(spec, drafter)])])
+
+
+def _values(spec: Spec) -> dict[str, str]:
+    """The variables of `engine.env` as the kubelet fills them in: $(NAME) is one before it, $$ is a $."""
+    asked = {variable.name for variable in spec.engine.env or []}
+    known: dict[str, str] = {}
+    for variable in engine_environment(spec, image_of(spec)):
+        if "value" in variable:
+            known[variable["name"]] = _REFERENCE.sub(lambda found: _filled(found, known), variable["value"])
+    return {name: value for name, value in known.items() if name in asked}
+
+
+def _filled(found: re.Match[str], known: dict[str, str]) -> str:
+    return "$" if found[0] == "$$" else known.get(found[1], found[0])

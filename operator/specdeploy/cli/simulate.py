@@ -1,4 +1,7 @@
-"""`specdeploy simulate`: a whole rollout in virtual time; needs no cluster."""
+"""`specdeploy simulate`: a whole rollout in virtual time; needs no cluster.
+
+Exit code 0: it ran; 2: a bad option, or a scenario that does not exist or can't be run.
+"""
 
 import json
 from collections.abc import Callable
@@ -6,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from specdeploy.cli.exits import usage, why, write
 
 if TYPE_CHECKING:
     from specdeploy.simulation.record import Run
@@ -42,27 +47,33 @@ def simulate(
     from specdeploy.cli import rollout_picture, rollout_show  # noqa: PLC0415
     from specdeploy.simulation import report  # noqa: PLC0415
 
-    try:
-        if scenario is None:
-            listed = _listed()
-            _answer(listed, output, lambda: rollout_show.listing(listed))
-            return
-        run = _run(scenario, seed, duration)
-        if plot is not None:
-            plot.write_text(rollout_picture.svg(run), encoding="utf-8")
-        found = report.as_dict(run, windows=windows)
-        _answer(found, output, lambda: rollout_show.whole(run, windows=windows))
-    except (ValueError, OSError) as error:
-        typer.echo(f"specdeploy: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(1) from None
+    if scenario is None:
+        listed = _listed()
+        _answer(listed, output, lambda: rollout_show.listing(listed))
+        return
+    run = _run(scenario, seed, duration)
+    if plot is not None:
+        write(plot, rollout_picture.svg(run), "--plot")
+    found = report.as_dict(run, windows=windows)
+    _answer(found, output, lambda: rollout_show.whole(run, windows=windows))
 
 
 def _run(which: str, seed: int | None, lasting: str | None) -> "Run":
+    import yaml  # noqa: PLC0415
+
+    from specdeploy.cli.reading.plain import mistake, said_of  # noqa: PLC0415
     from specdeploy.simulation.reading import read_scenario  # noqa: PLC0415
     from specdeploy.simulation.run import Simulation  # noqa: PLC0415
 
     text, where = _read(which)
-    scenario, spec = read_scenario(text, where)
+    if wrong := mistake(text):
+        usage(f"{where}:{wrong}")
+    try:
+        scenario, spec = read_scenario(text, where)
+    except yaml.YAMLError as error:
+        usage(f"{where}:{said_of(error, text)}")
+    except ValueError as error:
+        usage(str(error))
     update: dict[str, Any] = {} if seed is None else {"seed": seed}
     if lasting is not None:
         update["duration"] = _seconds(lasting)
@@ -72,9 +83,12 @@ def _run(which: str, seed: int | None, lasting: str | None) -> "Run":
 def _seconds(lasting: str) -> float:
     from specdeploy.simulation.scenario import duration  # noqa: PLC0415
 
-    seconds = float(duration(lasting))
+    try:
+        seconds = float(duration(lasting))
+    except ValueError as error:
+        usage(f"--duration: {error}")
     if not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
-        raise ValueError(f"--duration: {lasting} is not between 10m and 60d")
+        usage(f"--duration: {lasting} is not between 10m and 60d")
     return seconds
 
 
@@ -88,10 +102,11 @@ def _read(which: str) -> tuple[str, str]:
     try:
         return Path(which).read_text(encoding="utf-8"), which
     except FileNotFoundError:
-        names = ", ".join(shipped())
-        raise ValueError(f"{which} is no file and no shipped scenario; shipped are {names}") from None
+        usage(f"{which} is no file and no shipped scenario; shipped are {', '.join(shipped())}")
     except UnicodeDecodeError:
-        raise ValueError(f"{which} is no text; give a YAML file") from None
+        usage(f"{which} is no text; give a YAML file")
+    except (OSError, ValueError) as error:
+        usage(f"{which}: {why(error)}")
 
 
 def _listed() -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 """Reads SpecDeployments out of files, strictly, with the place of everything that is wrong.
 
-files -> nodes -> values -> documents. What `lint` and `render` do with an object begins where this ends:
-at a spec that the API server would take.
+files -> nodes -> values (paths, problems) -> documents (words, mending). What `lint` and `render` do with an
+object begins where this ends: at a spec that the API server would take, or what can be read of one.
 """
 
 from .documents import Contents, Located, Read, contents
