@@ -1,12 +1,14 @@
 """What may come in between while a drafter takes over: edits of the spec, an autoscaler, crashes."""
 
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
 from specdeploy.api.reasons import TrialState
+from specdeploy.rollout import Exit, Pod, Step, advance
 from tests.rollout.scenes import DFLASH, EAGLE, fresh
 from tests.rollout.world import World, drafter
 
@@ -167,3 +169,65 @@ def test_a_drafter_whose_trial_has_all_the_pods_that_serve_is_promoted_at_once()
     world = fresh(DFLASH, replicas=2).settle()
     assert world.replicas() == {"baseline": 1, "dflash": 1}
     assert sum("PromotionComplete" in event for event in world.events) == 1
+
+
+# -- crashes --------------------------------------------------------------------------------------------
+
+KILLED, LEFT, CRASHED = (
+    Exit(137, "OOMKilled", ""),
+    Exit(0, "Completed", ""),
+    Exit(1, "Error", "ValueError: no"),
+)
+
+
+@cache
+def _at_half() -> World:
+    return fresh(DFLASH, replicas=16).run(
+        20_000, lambda w: w.replicas().get("dflash") == 8 and all(w.ready(p) for p in w.pods)
+    )
+
+
+def with_pods(count: int, **update: Any) -> Step:
+    """A pass in which so many of the eight promoted pods are so."""
+    world = deepcopy(_at_half())
+    seen = world.peek()
+    mine = [p for p in seen.pods if "dflash" in p.name]
+    assert (len(mine), world.state) == (8, "Promoting")
+
+    def changed(pod: Pod) -> Pod:
+        return replace(pod, **update) if pod in mine[:count] else pod
+
+    return advance(replace(seen, pods=tuple(map(changed, seen.pods)), window=None), world.known)
+
+
+UP: dict[str, Any] = {"restarts": 1}
+LOADS: dict[str, Any] = {"restarts": 1, "ready": False, "started": False}
+LOOPS: dict[str, Any] = {**LOADS, "restarts": 3, "waiting": ("CrashLoopBackOff", "back-off")}
+LATE: dict[str, Any] = {**LOADS, "restarts": 0, "running_since": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("count", "state", "ended", "outcome"),
+    [
+        (1, UP, KILLED, "Promoted"),
+        (1, UP, LEFT, "Promoted"),
+        (8, UP, KILLED, "Promoted"),
+        (1, LOADS, KILLED, "Promoted"),
+        (3, LOADS, CRASHED, "Promoted"),
+        (4, LOADS, CRASHED, "Unhealthy"),
+        (1, LOOPS, CRASHED, "Inconclusive"),
+        (4, LOOPS, CRASHED, "Unhealthy"),
+        (1, LATE, None, "Inconclusive"),
+        (4, LATE, None, "Unhealthy"),
+    ],
+)
+def test_a_crash_of_a_pod_or_a_few_does_not_end_a_promotion_with_a_quarantine(
+    count: int, state: dict[str, Any], ended: Exit | None, outcome: str
+) -> None:
+    """One pod of 16 that was killed once took a proven drafter off all of them, for good."""
+    step = with_pods(count, **state, exit=ended)
+    [verdict] = step.status.verdicts or []
+    assert verdict.outcome == outcome
+    assert (verdict.retry_time is None) is (outcome != "Inconclusive")
+    assert step.status.serving is not None
+    assert step.status.serving.name == ("dflash" if outcome == "Promoted" else "baseline")

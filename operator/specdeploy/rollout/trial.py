@@ -10,10 +10,10 @@ from specdeploy.rollout.candidates import choose
 from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.endings import Case, deadline, ending_of, out_of_time_unread
 from specdeploy.rollout.evidence import judge_window
-from specdeploy.rollout.health import ailment
 from specdeploy.rollout.promotion import demoted, given_up, next_step, promote, take_step
 from specdeploy.rollout.scene import Scene, settled, wanted_counts
 from specdeploy.rollout.serving import fall_back, follow_spec
+from specdeploy.rollout.takeover import edit, failed, left
 from specdeploy.rollout.verdicts import record, verdict_of
 from specdeploy.rollout.way_back import rolled_back, with_pace
 
@@ -162,8 +162,8 @@ def _promoting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
     if spec is None:
         return status, ()
     for ending, why in (
-        (_left(scene, trial), _edit(scene, trial)),
-        (_failed(scene, serving, spec), "failed"),
+        (left(scene, trial), edit(scene, trial)),
+        (failed(scene, trial, scene.pods(serving.template), spec), "failed"),
         (given_up(scene, status, trial, spec), "was given up"),
     ):
         if ending is not None:
@@ -181,28 +181,6 @@ def _complete(scene: Scene, status: Status, trial: TrialStatus, serving: Serving
     status = demoted(status, trial.fallback).model_copy(update={"trial": None})
     status, chosen = choose(scene, status)
     return status, (Event("Normal", "PromotionComplete", text), *chosen)
-
-
-def _left(scene: Scene, trial: TrialStatus) -> Ending | None:
-    """The spec asks for another engine, or for this drafter no more: nothing could be compared with it."""
-    if not scene.valid or scene.by_revision(trial.revision) is not None:
-        return None
-    text = f"{trial.drafter} as it took over ({trial.revision}) is no longer what the spec asks for"
-    return Ending(Outcome.SUPERSEDED, "SpecChanged", text, retry_after=0.0)
-
-
-def _edit(scene: Scene, trial: TrialStatus) -> str:
-    """What was done to a drafter that the spec has left."""
-    listed = scene.drafter(trial.drafter) is not None
-    return "was changed in the spec" if listed else "was taken out of the spec"
-
-
-def _failed(scene: Scene, serving: Serving, spec: Spec) -> Ending | None:
-    """What is wrong with the engines of a drafter that takes over."""
-    found = ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
-    if found is None or not found.of_engine:
-        return None
-    return Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name} while it took over: {found.message}")
 
 
 def reverse(scene: Scene, status: Status, trial: TrialStatus, ending: Ending, why: str) -> Told:
