@@ -1,5 +1,7 @@
 """What the API server would refuse is refused without one: one table for both (see tests/cluster)."""
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from specdeploy.api.admission import NAME_RULE, SPEC_SCHEMA, Refused, completed,
 from specdeploy.api.base import python_side
 from specdeploy.api.crd import object_schema
 from specdeploy.api.findings import read_spec
+from specdeploy.api.likely import FORMS
 from tests.api.admission_cases import ACCEPTED, DFLASH, GONE, NGRAM, REFUSED, Object, drafter, env, sd
 from tests.api.examples import EXAMPLES
 from tools.schema import text
@@ -73,6 +76,14 @@ def test_the_crd_holds_nothing_that_only_python_understands() -> None:
     assert all(set(rule) <= {"rule", "message", "fieldPath"} for rule in rules(object_schema()))
 
 
+def test_every_pattern_is_told_in_words_with_an_example_that_matches() -> None:
+    patterns = set(re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', SPEC_SCHEMA.read_text()))
+    assert {json.loads(f'"{pattern}"') for pattern in patterns} == set(FORMS)
+    for pattern, (_, fix) in FORMS.items():
+        _, given, example = fix.partition("such as ")
+        assert not given or re.fullmatch(pattern, example)
+
+
 TRIAL = {"windowSeconds": 60, "deadlineSeconds": 1}
 
 # what is wrong -> (the object, [(field, why, a part of what is said)])
@@ -113,8 +124,34 @@ SAID: dict[str, tuple[Object, list[tuple[str, Refused, str]]]] = {
     "no name": ({**sd(), "metadata": {}}, [("metadata.name", Refused.MISSING, "add it")]),
     "a name that is a number": (sd(name=7), [("metadata.name", Refused.UNQUOTED, 'write "7"')]),
     "a number of a million digits": (sd(replicas=10**4000), [("spec.replicas", Refused.VALUE, "lower it")]),
-    "a name in other letters": (drafter(name="λ"), [("spec.drafters[0].name", Refused.VALUE, "match")]),
-    "a line break after a name": (drafter(name="a\n"), [("spec.drafters[0].name", Refused.VALUE, "match")]),
+    "a name in other letters": (
+        drafter(name="λ"),
+        [("spec.drafters[0].name", Refused.VALUE, "lower-case letters, digits and dashes, with no dash at")],
+    ),
+    "a line break after a name": (
+        drafter(name="a\n"),
+        [("spec.drafters[0].name", Refused.VALUE, "it is 'a\\n'; write one such as eagle3-7")],
+    ),
+    "a method in capitals": (
+        drafter(method="Eagle3"),
+        [("spec.drafters[0].method", Refused.VALUE, "did you mean eagle3? Its values are mtp, eagle3")],
+    ),
+    "a method with a dash": (
+        drafter(method="draft-model"),
+        [("spec.drafters[0].method", Refused.VALUE, "did you mean draft_model?")],
+    ),
+    "a method of nothing": (
+        drafter(method="quantum"),
+        [("spec.drafters[0].method", Refused.VALUE, "use one of mtp, eagle3, eagle, ")],
+    ),
+    "a GPU in small letters": (
+        sd(accelerator={"type": "mi300x"}),
+        [("spec.accelerator.type", Refused.VALUE, "did you mean MI300X?")],
+    ),
+    "a word in small letters": (
+        sd(baseline={"retention": "always"}),
+        [("spec.baseline.retention", Refused.VALUE, "did you mean Always?")],
+    ),
 }  # fmt: skip
 
 

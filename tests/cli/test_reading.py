@@ -1,19 +1,14 @@
 """Files as people write them: what is wrong is found at its line and column, and nothing makes it raise."""
 
 import json
-import os
-import sys
-import threading
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specdeploy.api.rule import Rule
-from specdeploy.cli.reading import RULES, Contents, NoFileError, Source, contents, sources
-from specdeploy.cli.reading.files import MOST_BYTES
+from specdeploy.cli.reading import RULES, Contents, Source, contents
 from specdeploy.cli.reading.paths import dotted, path_of
 
 HEAD = "apiVersion: specdeploy.dev/v1alpha1\nkind: SpecDeployment\nmetadata: {name: gemma}\n"
@@ -30,16 +25,6 @@ def told(text: str) -> list[tuple[int, int, str, str]]:
     held = read(text)
     found = [*held.broken, *(each for one in held.objects for each in one.found)]
     return sorted((each.line, each.column, each.finding.code, each.finding.field) for each in found)
-
-
-def test_a_stdin_that_is_closed_or_only_for_writing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(NoFileError, match="stdin is closed"):
-        list(sources(["-"]))
-    with Path(os.devnull).open("w", encoding="utf-8") as stream:
-        monkeypatch.setattr(sys, "stdin", stream)
-        with pytest.raises(NoFileError, match="stdin can't be read"):
-            list(sources(["-"]))
 
 
 # A rule that is about bytes has no example that is text.
@@ -184,94 +169,6 @@ def test_what_is_wrong_is_found_at_its_place(case: str) -> None:
     assert told(text) == wanted
 
 
-@pytest.mark.parametrize(
-    ("method", "said"),
-    [
-        ("deepseek_mtp", "deepseek_mtp is not taken: it is an old name of mtp; use method mtp"),
-        ("medusa", "medusa is not taken: vLLM dropped it in 0.33; use a drafter of another method"),
-    ],
-)
-def test_a_method_of_vllm_that_is_not_taken_is_told_with_what_to_use(method: str, said: str) -> None:
-    [one] = read(SPEC + f"  drafters: [{{name: a, method: {method}, numSpeculativeTokens: 3}}]\n").objects
-    assert [str(each.finding) for each in one.found] == [f"spec.drafters[0].method: {said}"]
-
-
-@pytest.mark.parametrize(
-    ("engine", "fix"),
-    [
-        ("{podTemplate: {supplementalGroups: [44]}}", "put it in podTemplate.securityContext"),
-        ("{podTemplate: {runAsUser: 1000}}", "put it in podTemplate.securityContext"),
-        ("{podTemplate: {hostNetwork: true}}", "remove it"),
-        ("{podTemplate: {toleration: []}}", "did you mean tolerations?"),
-        ("{supplementalGroups: [44]}", "remove it"),
-    ],
-)
-def test_a_field_of_the_security_context_is_told_where_it_goes(engine: str, fix: str) -> None:
-    [one] = read(SPEC + f"  engine: {engine}\n").objects
-    assert [(each.finding.code, each.finding.fix) for each in one.found] == [("SD002", fix)]
-
-
-def test_a_value_that_waits_for_a_template_is_told_how_to_fill_it_in() -> None:
-    [one] = read(SPEC + "  replicas: '{{ .Values.replicas }}'\n").objects
-    assert "helm template" in one.found[0].finding.fix
-    [broken] = read("{{ if }}\n" + SPEC).broken
-    assert "helm template" in broken.finding.fix
-
-
-@pytest.mark.parametrize(
-    ("name", "fix"),
-    [
-        ("p-eagle", "P-EAGLE is eagle3 with options.parallel_drafting: true"),
-        ("PEAGLE", "P-EAGLE is eagle3 with options.parallel_drafting: true"),
-        ("PARD", "PARD is draft_model with options.parallel_drafting: true"),
-        ("xpress", "XPress is dflash with a checkpoint that says so"),
-    ],
-)
-def test_a_variant_of_a_method_is_told_how_to_ask_for_it(name: str, fix: str) -> None:
-    [one] = read(SPEC + f"  drafters: [{{name: a, method: {name}, numSpeculativeTokens: 3}}]\n").objects
-    assert [each.finding.fix for each in one.found] == [fix]
-
-
-# what is wrong beside the drafters -> (lines of the spec, whether the rest is read just as it is meant)
-BESIDE: dict[str, tuple[str, bool]] = {
-    "a number in quotes": ("  replicas: '7'\n", True),
-    "text without quotes": ("  modelRevision: 1.10\n", True),
-    "text without quotes in a list": ("  engine: {args: [--seed, 7]}\n", True),
-    "a value that does not exist": ("  accelerator: {type: H100}\n", False),
-    "a number out of bounds": ("  replicas: -1\n", False),
-    "an object for a number": ("  replicas: {}\n", False),
-    "a list for an object": ("  engine: []\n", False),
-    "an item without its name": ("  engine: {env: [{value: x}]}\n", False),
-    "a rule that does not hold": ("  promotion: {steps: [50, 25, 100]}\n", True),
-    "a name twice": ("  engine: {env: [{name: A, value: x}, {name: A, value: y}]}\n", True),
-    "several": ("  replicas: {}\n  accelerator: {type: H100}\n  paused: 1\n", False),
-}
-
-
-@pytest.mark.parametrize("case", BESIDE)
-def test_what_is_wrong_beside_the_drafters_hides_nothing_of_them(case: str) -> None:
-    lines, exact = BESIDE[case]
-    [one] = read(f"{SPEC}{lines}  drafters: [{DRAFTER % 'a'}, {DRAFTER % 'B'}]\n").objects
-    assert one.spec is not None
-    assert (one.spec.names(), one.kept, one.whole, one.exact) == (["a"], (0,), False, exact)
-
-
-def test_quotes_are_read_as_they_were_meant() -> None:
-    [one] = read(SPEC + "  replicas: '7'\n  paused: 'true'\n  engine: {args: [--seed, 1.10]}\n").objects
-    assert one.spec is not None
-    assert (one.spec.replicas, one.spec.paused, one.spec.engine.args) == (7, True, ["--seed", "1.10"])
-
-
-def test_a_name_that_is_wrong_hides_nothing_of_the_spec() -> None:
-    [one] = read(SPEC.replace("{name: gemma}", "{name: 4}")).objects
-    assert (one.spec is not None, one.whole, one.exact) == (True, False, True)
-
-
-def test_without_a_model_there_is_nothing_to_check() -> None:
-    [one] = read(SPEC.replace("model: google/gemma", "model: [x]")).objects
-    assert (one.spec, one.whole) == (None, False)
-
-
 def test_text_without_quotes_is_shown_as_it_is_written() -> None:
     [found] = read(SPEC + "  modelRevision: 1.10\n").objects
     assert [each.finding.fix for each in found.found] == ['write "1.10", in quotes']
@@ -337,89 +234,6 @@ def test_what_is_large_is_answered_in_time_and_in_few_words(case: str) -> None:
     assert [each.finding.code for each in found] == codes
     assert all(len(str(each.finding)) < 300 for each in found)
     assert time.process_time() - begin < 10
-
-
-def test_files_are_read_whole_folders_in_order_and_only_what_is_ours(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    (tmp_path / ".git").mkdir()
-    for name in ("b/z.yml", "b/a.json", "c.yaml", "note.txt", ".git/x.yaml"):
-        (tmp_path / name).write_text(SPEC)
-    (tmp_path / "template.yaml").write_text("{{ if }}")
-    names = [Path(source.name).relative_to(tmp_path).as_posix() for source in sources([str(tmp_path)])]
-    assert names == ["c.yaml", "b/a.json", "b/z.yml"]
-
-
-def test_a_name_that_is_no_file_is_a_mistake_of_who_types_it(tmp_path: Path) -> None:
-    with pytest.raises(NoFileError, match="no such file"):
-        list(sources([str(tmp_path / "none.yaml")]))
-    with pytest.raises(NoFileError, match="no such file"):
-        list(sources(["x" * 5000]))
-    with pytest.raises(NoFileError, match="no file that ends in"):
-        list(sources([str(tmp_path)]))
-
-
-def test_a_folder_that_can_not_be_listed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As root nothing is closed: the system's own listing says no."""
-    (tmp_path / "closed").mkdir()
-    (tmp_path / "a.yaml").write_text(SPEC)
-    listing = os.scandir
-
-    def scandir(folder: str) -> object:
-        if os.fspath(folder).endswith("closed"):
-            raise PermissionError(13, "Permission denied", folder)
-        return listing(folder)
-
-    monkeypatch.setattr(os, "scandir", scandir)
-    closed, good = sources([str(tmp_path)])
-    assert good.broken is None
-    assert (closed.name, [f.finding.code for f in contents(closed).broken]) == (
-        str(tmp_path / "closed"),
-        ["SD019"],
-    )
-    assert [source.name for source in sources([str(tmp_path / "closed")])] == [closed.name]
-
-
-def test_a_pipe_in_a_folder_is_passed_over_and_one_that_is_named_is_read(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe.yaml"
-    os.mkfifo(pipe)
-    (tmp_path / "a.yaml").write_text(SPEC)
-    assert [Path(source.name).name for source in sources([str(tmp_path)])] == ["a.yaml"]
-    writer = threading.Thread(target=pipe.write_text, args=(SPEC,), daemon=True)
-    writer.start()
-    assert [source.text for source in sources([str(pipe)])] == [SPEC]
-
-
-def test_a_link_that_leads_nowhere_is_a_finding_wherever_it_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").symlink_to("b.yaml")
-    (tmp_path / "b.yaml").symlink_to("a.yaml")
-    (tmp_path / "c.yaml").symlink_to("none.yaml")
-    named = [str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")]
-    for words in ([str(tmp_path)], named):
-        found = [source for source in sources(words) if source.broken and source.broken.rule.code == "SD019"]
-        assert [source.name for source in found] == named
-
-
-# what is in a file -> (line, column, a part of the reason)
-BYTES: dict[str, tuple[bytes, int, int, str]] = {
-    "no text": (b"kind: x\nab\xff", 2, 3, "is no UTF-8 text"),
-    "too much": (b"#" * (MOST_BYTES + 1), 1, 1, "larger than 16 MiB"),
-}
-
-
-@pytest.mark.parametrize("case", BYTES)
-def test_a_file_that_can_not_be_read_is_told_with_its_place(case: str, tmp_path: Path) -> None:
-    content, line, column, words = BYTES[case]
-    (tmp_path / "f.yaml").write_bytes(content)
-    [source] = sources([str(tmp_path / "f.yaml")])
-    [found] = contents(source).broken
-    assert (found.line, found.column, found.finding.code) == (line, column, "SD019")
-    assert words in found.finding.reason
-
-
-def test_a_mark_of_the_byte_order_is_no_part_of_the_text(tmp_path: Path) -> None:
-    (tmp_path / "f.yaml").write_bytes(b"\xef\xbb\xbf" + SPEC.encode())
-    [source] = sources([str(tmp_path / "f.yaml")])
-    assert len(contents(source).objects) == 1
 
 
 PATHS = ["spec", "spec.drafters[0].name", "spec.engine.env[12]", 'spec.a["x.y/z"].b', 'a["\\"\\\\"]', 'a[""]']

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 import specdeploy.api.spec  # noqa: F401  (its rules have their Python side from there)
+from specdeploy.api import likely
 from specdeploy.api.base import python_side, rule
 
 Schema = Mapping[str, Any]
@@ -143,7 +144,7 @@ def _holds(rule: Mapping[str, Any], value: Any) -> bool:
 def unknown(path: Path, known: Mapping[str, Any]) -> Refusal:
     """The last part of `path` is not among the `known` fields."""
     name = str(path[-1])
-    return Refusal(path, Refused.UNKNOWN, f"{_shown(name)} is no field here", _likely(name, list(known)))
+    return Refusal(path, Refused.UNKNOWN, f"{_shown(name)} is no field here", likely.field(name, known))
 
 
 def _own(schema: Schema, value: Any, path: Path) -> Iterator[Refusal]:
@@ -158,8 +159,8 @@ def _own(schema: Schema, value: Any, path: Path) -> Iterator[Refusal]:
     elif kind == "array":
         yield from _own_of_list(schema, value, path)
     elif "enum" in schema and value not in schema["enum"]:
-        listed = ", ".join(schema["enum"])
-        yield Refusal(path, Refused.VALUE, f"{_shown(value)} is none of its values", f"use one of {listed}")
+        fix = likely.value(value, schema["enum"])
+        yield Refusal(path, Refused.VALUE, f"{_shown(value)} is none of its values", fix)
     elif kind == "string":
         yield from _own_of_text(schema, value, path)
     elif kind == "integer":
@@ -238,8 +239,8 @@ def _own_of_text(schema: Schema, value: str, path: Path) -> Iterator[Refusal]:
         reason = f"is {len(value)} characters long, at least {least} are needed"
         yield Refusal(path, Refused.VALUE, reason, "write a value")
     elif "pattern" in schema and not _matches(schema["pattern"], value):
-        reason = f"{_shown(value)} does not match {schema['pattern']}"
-        yield Refusal(path, Refused.VALUE, reason, "write it in that form")
+        form, fix = likely.FORMS[schema["pattern"]]
+        yield Refusal(path, Refused.VALUE, f"should be {form}, it is {_shown(value)}", fix)
 
 
 def _own_of_number(schema: Schema, value: float, path: Path) -> Iterator[Refusal]:
@@ -277,15 +278,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _matches(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
-
-
-def _likely(name: str, known: list[str]) -> str:
-    """What to do about a field that is not known."""
-    from difflib import get_close_matches  # noqa: PLC0415  (only for what is wrong)
-
-    plain = {each.lower(): each for each in known}
-    close = get_close_matches(name[:64].replace("_", "").lower(), plain, n=1)
-    return f"did you mean {plain[close[0]]}?" if close else "remove it"
 
 
 def _told(value: Any) -> str:
