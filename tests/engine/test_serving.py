@@ -72,8 +72,6 @@ NESTED = (
         (["--gpu-memory-utilization", "nan"], "memory-share", True),
         (["--gpu-memory-utilization=most"], "memory-share", True),
         (["--device-memory-utilization", "90"], "memory-share", True),
-        (["--max-num-seqs", "0"], "batch-below-its-requests", True),
-        (["--max-num-batched-tokens", "0"], "batch-below-its-requests", True),
         (["--max-num-seqs", "1"], "batch-below-its-requests", False),
         (["--max-num-batched-tokens", "1k", "--max-num-seqs", "1001"], "batch-below-its-requests", True),
         (["--max-num-batched-tokens", "1k", "--max-num-seqs", "1000"], "batch-below-its-requests", False),

@@ -1,4 +1,7 @@
-"""JSON in the arguments of `vllm serve`, as its parser reads it: `16k` outside of strings is a number."""
+"""Numbers and JSON in the arguments of `vllm serve`, as its parser reads them: `16k` stands for 16000.
+
+In JSON too, outside of strings. A binary suffix (`16K`) takes no decimals.
+"""
 
 import json
 import re
@@ -8,6 +11,7 @@ from .flags import Flag
 
 _STRING = re.compile(r'("(?:[^"\\]|\\.)*")')
 _SUFFIXED = re.compile(r"\b(\d+(?:\.\d+)?)([kKmMgGtT])\b")
+_PLAIN = re.compile(r"\s*[-+]?\d+(_\d+)*\s*")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -16,7 +20,7 @@ def read_json(text: str) -> Any:
     """The value that a text stands for.
 
     Raises:
-        ValueError: it is no JSON, nor JSON with such numbers, or it is nested without end.
+        ValueError: it is no JSON, nor JSON with such numbers, or it is nested too deep.
     """
     parts = _STRING.split(text)
     parts[::2] = [_SUFFIXED.sub(_expanded, part) for part in parts[::2]]
@@ -47,12 +51,20 @@ def object_in(flag: Flag) -> dict[str, Any] | None:
     return dict(found)
 
 
-def whole_of(number: str, suffix: str) -> int:
-    """What `16` and `k`, or `1.5` and `M`, stand for, as far as it is whole."""
-    if suffix in _BINARY:
-        return int(float(number) * _BINARY[suffix])
-    return int(float(number) * _DECIMAL[suffix])
+def whole_in(text: str) -> int | None:
+    """The whole number that a text stands for, `16k`, `1.5k` and `16K` included; None: it stands for none."""
+    found = _SUFFIXED.fullmatch(text.strip())
+    if found is not None:
+        return _whole(*found.groups())
+    return int(text) if _PLAIN.fullmatch(text) else None
+
+
+def _whole(number: str, suffix: str) -> int | None:
+    if suffix in _DECIMAL:
+        return int(float(number) * _DECIMAL[suffix])
+    return None if "." in number else int(number) * _BINARY[suffix]
 
 
 def _expanded(found: re.Match[str]) -> str:
-    return str(whole_of(*found.groups()))
+    read = _whole(*found.groups())
+    return found[0] if read is None else str(read)

@@ -1,18 +1,13 @@
 """What `engine.args` say about batches, lengths and switches, as vLLM reads it. Combinations ask here."""
 
-import json
-import re
 from typing import Any
 
 from . import tables_flags as table
 from .defaults import default
+from .json_words import object_in, whole_in
 from .parser import inverses
 from .setting import Setting
 from .versions import since
-
-_SUFFIXED = re.compile(r"(\d+)(\.\d+)?([kKmMgGtT])")
-_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def is_on(setting: Setting, switch: str) -> bool:
@@ -23,29 +18,22 @@ def is_on(setting: Setting, switch: str) -> bool:
 
 
 def size_of(setting: Setting, option: str) -> int | None:
-    """The whole number of a flag, `16k` and `16K` included; None: it is absent, or names none (`auto`)."""
+    """The whole number of a flag, `16k` and `16K` included, at least 0; None: it is absent, or names none
+    (`auto`, -1)."""
     flag = setting.flag(option)
-    return None if flag is None or flag.value is None else _whole(flag.value.strip())
+    read = None if flag is None or flag.value is None else whole_in(flag.value)
+    return None if read is None or read < 0 else read
 
 
 def object_of(setting: Setting, option: str) -> dict[str, Any] | None:
     """The keys set by an argument that takes a JSON object, dotted ones included; None: it can't be read."""
     found: dict[str, Any] = {}
     for flag in (flag for flag in setting.flags if flag.means(option)):
-        if flag.key:
-            found[flag.key] = _json(flag.value, otherwise=flag.value)
-        elif isinstance(given := _json(flag.value), dict):
-            found |= given
-        else:
+        given = object_in(flag)
+        if given is None:
             return None
+        found |= given
     return found
-
-
-def _json(text: str | None, otherwise: str | None = None) -> Any:
-    try:
-        return json.loads(text or "")
-    except (ValueError, RecursionError):
-        return otherwise
 
 
 def batched_tokens(setting: Setting) -> int | None:
@@ -77,15 +65,3 @@ def _default(setting: Setting, flag: str) -> int | None:
     if device is None or moved or setting.parallel.data > 1:
         return None
     return int(default(flag, setting.version, device))
-
-
-def _whole(text: str) -> int | None:
-    if text.isascii() and text.isdigit():
-        return int(text)
-    found = _SUFFIXED.fullmatch(text)
-    if found is None:
-        return None
-    number, fraction, suffix = found.groups()
-    if suffix in _BINARY:
-        return None if fraction else int(number) * _BINARY[suffix]
-    return int(float(number + (fraction or "")) * _DECIMAL[suffix])

@@ -37,10 +37,13 @@ WHOLE_OR_NONE = words(
 # A whole number that may have a suffix: 16k, 16K.
 SUFFIXED = words(
     """
-        --kv-cache-memory-bytes --max-model-len --max-num-batched-tokens --max-num-queued-tokens
-        --max-num-scheduled-tokens --safetensors-prefetch-block-size
+        --kv-cache-memory-bytes --max-num-batched-tokens --max-num-queued-tokens --max-num-scheduled-tokens
+        --safetensors-prefetch-block-size
     """
 )
+
+# The same, or `auto`.
+SUFFIXED_OR_AUTO = words("--max-model-len")
 
 # A number.
 NUMBER = words(
@@ -105,6 +108,7 @@ _CHOICES: dict[str, str] = {
     "--mamba-cache-dtype": "auto bfloat16 float16 float32",
     "--mamba-cache-mode": "align all none",
     "--mamba-ssm-cache-dtype": "auto bfloat16 float16 float32",
+    "--max-lora-rank": "1 8 16 32 64 128 256 320 512",
     "--mm-encoder-tp-mode": "data weights",
     "--mm-hasher-algorithm": "blake3 sha256 sha512",
     "--mm-processor-cache-type": "lru shm",
@@ -125,5 +129,8 @@ _CHOICES: dict[str, str] = {
 _CLOSED: dict[str, Span] = {"--kv-cache-dtype": between(None, "0.33")}
 # Those in which vLLM reads `Flashinfer-CutLASS` as `flashinfer_cutlass`.
 FOLDED = words("--linear-backend --moe-backend")
+
+# Those whose words are whole numbers.
+NUMBERS = words("--max-lora-rank")
 
 CHOICES = {name: (words(values), _CLOSED.get(name, ALWAYS)) for name, values in _CHOICES.items()}

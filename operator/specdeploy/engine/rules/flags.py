@@ -13,7 +13,7 @@ from specdeploy.engine import tables_flags as table
 from specdeploy.engine import tables_values as values
 from specdeploy.engine.arguments import OWNED, PARALLEL
 from specdeploy.engine.flags import Flag, is_flag
-from specdeploy.engine.json_words import read_json
+from specdeploy.engine.json_words import read_json, whole_in
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import ALWAYS, NEWEST
 
@@ -111,7 +111,6 @@ DEPRECATED = Rule(
 )
 
 _WHOLE = re.compile(r"\s*[-+]?\d+(_\d+)*\s*")
-_SUFFIXED = re.compile(r"\s*([-+]?\d+(_\d+)*|\d+(\.\d+)?[kKmMgGtT]|auto)\s*")
 
 
 def _is_number(text: str) -> bool:
@@ -127,7 +126,11 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_suffixed(text: str) -> bool:
-    return _SUFFIXED.fullmatch(text) is not None or text in _NONE
+    return whole_in(text) is not None or text in _NONE
+
+
+def _is_length(text: str) -> bool:
+    return _is_suffixed(text) or text.strip().lower() == "auto"
 
 
 def _is_json(text: str) -> bool:
@@ -149,6 +152,7 @@ _KINDS: tuple[tuple[frozenset[str], Callable[[str], bool], str], ...] = (
     (values.WHOLE, _is_whole, "a whole number"),
     (values.WHOLE_OR_NONE, lambda text: text in _NONE or _is_whole(text), "a whole number"),
     (values.SUFFIXED, _is_suffixed, "a whole number, such as 16384 or 16k"),
+    (values.SUFFIXED_OR_AUTO, _is_length, "a whole number, such as 16384 or 16k, or auto"),
     (values.NUMBER, _is_number, "a number"),
     (values.NUMBER_OR_NONE, lambda text: text in _NONE or _is_number(text), "a number"),
     (values.JSON, _is_json, "JSON"),
@@ -217,8 +221,10 @@ def _wanted(flag: Flag, setting: Setting) -> str | None:
             return wanted
     choices, closed = values.CHOICES.get(name, (frozenset[str](), ALWAYS))
     word = value.lower().replace("-", "_") if name in values.FOLDED else value
+    if name in values.NUMBERS and _is_whole(value):
+        word = str(int(value))
     if choices and word not in choices and closed.holds(setting.version):
-        return " or ".join(sorted(choices))
+        return " or ".join(sorted(choices, key=lambda word: (word.isdigit() and len(word), word)))
     return None
 
 

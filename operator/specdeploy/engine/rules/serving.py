@@ -113,10 +113,10 @@ BATCH = Rule(
     code="SD168",
     name="batch-below-its-requests",
     severity=Severity.ERROR,
-    title="A step holds fewer tokens than requests, or none",
+    title="A step holds fewer tokens than requests",
     why="vLLM's configuration refuses it at the start: every running request needs at least one token of a "
     "step.",
-    source="vLLM's SchedulerConfig: both at least 1, max_num_batched_tokens at least max_num_seqs",
+    source="vLLM's SchedulerConfig: max_num_batched_tokens at least max_num_seqs",
     refused="engine: {args: [--max-num-batched-tokens, '128', --max-num-seqs, '256']}",
     passed="engine: {args: [--max-num-batched-tokens, 8k, --max-num-seqs, '256']}",
     decided_by=Decider.PARSER,
@@ -223,9 +223,6 @@ def _is_share(text: str) -> bool:
 def _check_batch(setting: Setting) -> Iterator[Finding]:
     tokens, requests = (setting.flag(f"--max-num-{what}") for what in ("batched-tokens", "seqs"))
     most = {flag.name: size_of(setting, flag.name) for flag in (tokens, requests) if flag}
-    for flag in (tokens, requests):
-        if flag and most[flag.name] == 0:
-            yield BATCH.at(_path(flag), "it is 0", "make it at least 1")
     if tokens and requests and 0 < (most[tokens.name] or 0) < (most[requests.name] or 0):
         reason = f"{tokens.value} tokens are fewer than the {requests.value} requests of --max-num-seqs"
         yield BATCH.at(_path(tokens), reason, "raise it or lower --max-num-seqs")
