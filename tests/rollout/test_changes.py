@@ -23,6 +23,10 @@ def images(world: World) -> set[str]:
     return {d.revision for d in world.deployments.values() if d.replicas}
 
 
+def serving_revision(world: World) -> str:
+    return world.typed.serving.revision if world.typed.serving else ""
+
+
 # -- what serves ----------------------------------------------------------------------------------------
 
 
@@ -127,6 +131,35 @@ def test_the_spec_wins_after_one_deadline_even_while_no_trial_may_start() -> Non
     world.run(1200)
     assert world.replicas() == {"baseline": 4}
     assert len(images(world)) == 1
+
+
+@pytest.mark.parametrize("trouble", ["no-node", "refused", "edited", "no-container"])
+def test_what_serves_on_an_old_engine_serves_on_while_its_heir_only_waits_for_another_trial(
+    trouble: str,
+) -> None:
+    """A neighbour took a GPU for two minutes, and a proven drafter went from the whole fleet."""
+    world = served()
+    old = serving_revision(world)
+    world.change(engine={**ENGINE, "startupSeconds": 60})
+    world.run(200, lambda w: w.state == "Starting")
+    if trouble == "no-node":
+        world.gpus = 3
+    elif trouble == "refused":
+        world.quota = {"dflash": "exceeded quota: gpus"}
+    elif trouble == "edited":
+        world.run(100, lambda w: w.state == "WarmingUp")
+        world.edit_deployment("baseline")
+    else:
+        world.engines["dflash"] = Engine(speed=1.8, never_created=True)
+    world.run(300, lambda w: w.state == "RollingBack")
+    outcome = str(next(iter(world.verdicts().values())))
+    assert outcome == {"edited": "Aborted", "no-container": "Inconclusive"}.get(trouble, "NoCapacity")
+    assert serving_revision(world) == old
+    world.gpus, world.quota, world.engines["dflash"] = 1000, {}, Engine(speed=1.8)
+    world.run(2000, lambda w: serving_revision(w) != old).settle()
+    assert world.replicas() == {"baseline": 1, "dflash": 3}
+    assert old not in images(world)
+    assert sum("NowServing: baseline" in event for event in world.events) == 1
 
 
 def test_a_second_change_of_engine_tries_the_drafter_on_the_last_one() -> None:

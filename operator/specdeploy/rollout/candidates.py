@@ -32,7 +32,7 @@ def next_candidate(scene: Scene, status: Status) -> Template | None:
     if scene.arms is None:
         return None
     heir = succession(scene, status)
-    if heir is not None:
+    if heir is not None and not quarantined(status, heir, scene.now):
         return heir
     serving = status.serving.revision if status.serving else ""
     for template in scene.arms.drafters:

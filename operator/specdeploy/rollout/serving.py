@@ -8,7 +8,7 @@ from specdeploy.rollout.decision import Event
 from specdeploy.rollout.retention import forgotten
 from specdeploy.rollout.scene import Scene, promoting, roles_of
 from specdeploy.rollout.scene import scene as read
-from specdeploy.rollout.verdicts import best_runner_up, quarantined
+from specdeploy.rollout.verdicts import best_runner_up, put_off, quarantined
 
 Told = tuple[Status, tuple[Event, ...]]
 
@@ -121,13 +121,15 @@ def _follow_drafter(scene: Scene, status: Status, serving: Serving) -> Told:
 
 def succession(scene: Scene, status: Status) -> Template | None:
     """The template that is to prove itself in place of a serving drafter whose engine the spec has
-    changed: the listed drafter of the same name, while it has no verdict, has room for its trial, and
-    its time is not up."""
+    changed: the listed drafter of the same name, while nothing is said of it, it has room for its trial,
+    and its time is not up."""
     serving = status.serving
     if serving is None or serving.name == BASELINE or scene.by_revision(serving.revision) is not None:
         return None
     heir = scene.drafter(serving.name)
-    if heir is None or scene.drafters.get(heir.drafter) or quarantined(status, heir, scene.now):
+    if heir is None or scene.drafters.get(heir.drafter):
+        return None
+    if quarantined(status, heir, scene.now) and not put_off(status, heir):
         return None
     roles = roles_of(scene, status, heir.hash)
     if roles is None or scene.replicas < needed(roles) or scene.now >= succession_end(scene, status):

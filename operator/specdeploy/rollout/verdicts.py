@@ -22,6 +22,8 @@ from specdeploy.rollout.decision import Ending
 
 # Outcomes that a new renderer may undo: the engine never ran as it was meant to.
 _RENDERER_MATTERS = frozenset({Outcome.UNHEALTHY, Outcome.INVALID})
+# Outcomes that are nobody's fault where they are tried again unasked: nothing is said of the drafter.
+_FAULTLESS = frozenset({Outcome.NO_CAPACITY, Outcome.ABORTED, Outcome.INCONCLUSIVE, Outcome.SUPERSEDED})
 # Waiting times before the same revision is tried again unasked: five minutes, doubling, six hours at most.
 _FIRST_RETRY = 300.0
 _LONGEST_RETRY = 21600.0
@@ -151,6 +153,12 @@ def quarantined(status: Status, template: Template, now: float) -> bool:
     if verdict.outcome is Outcome.RUNNER_UP:
         return status.serving is not None and status.serving.name != BASELINE
     return verdict.outcome in QUARANTINED
+
+
+def put_off(status: Status, template: Template) -> bool:
+    """Whether this revision only waits for another trial: its last one ended for nobody's fault."""
+    verdict = standing(status, template)
+    return verdict is not None and verdict.retry_time is not None and verdict.outcome in _FAULTLESS
 
 
 def attempts(status: Status, template: Template) -> int:
