@@ -124,6 +124,7 @@ def pod(raw: Raw) -> Pod:
         ready=up,
         ready_since=_moment(conditions.get("Ready", {}).get("lastTransitionTime")) if up else None,
         terminating="deletionTimestamp" in meta,
+        gone_by=_moment(meta.get("deletionTimestamp")),
         started=bool(engine.get("started")),
         running_since=_running_since(engine),
         restarts=int(engine.get("restartCount") or 0),
@@ -153,9 +154,13 @@ def _moment(text: str | None) -> float | None:
 
 
 def _unschedulable(condition: Raw) -> str | None:
-    if condition.get("status") != "False" or condition.get("reason") != "Unschedulable":
+    """The scheduler's words; those of a gate, or of a scheduler in trouble, with their reason."""
+    if condition.get("status") != "False":
         return None
-    return str(condition.get("message") or "no node has room")
+    reason, message = str(condition.get("reason") or "Unschedulable"), str(condition.get("message") or "")
+    if reason == "Unschedulable":
+        return message or "no node has room"
+    return f"{reason}: {message}" if message else reason
 
 
 def _waiting(status: Raw) -> tuple[str, str] | None:

@@ -24,6 +24,7 @@ from specdeploy.rollout.scene import arms_of
 START = 1_800_000_000.0
 IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
 FREE_MEMORY = "ValueError: Free memory on device cuda:0 (11.6/192.0 GiB) on startup is less than desired"
+NO_GPU = "0/1 nodes: Insufficient amd.com/gpu"
 _WINDOWS = re.compile(r"(Measuring|Promoting) (\d+)(/\d+)?")
 
 
@@ -71,6 +72,7 @@ class LivePod:
     created: float
     placed: float | None = None
     leaves: float | None = None
+    gone_by: float | None = None
     failing: float | None = None
 
 
@@ -93,7 +95,8 @@ class World:
 
     `load`: requests on each pod, relative to a mean batch of 1.7. `kept` and `written`: as the operator
     remembers quiet parts of the status; forgotten when it dies. `rotated`: pods whose answers are gone from
-    their logs, and from the memory of the operator.
+    their logs, and from the memory of the operator. `flapping`: a drafter of whose pods one after the other
+    drops out of readiness. `unseen`: a drafter whose pods no scheduler looks at.
     """
 
     spec: dict[str, Any]
@@ -117,6 +120,8 @@ class World:
     crd_outdated: str | None = None
     vllm_version: str | None = None
     rotated: frozenset[str] = frozenset()
+    flapping: str = ""
+    unseen: str = ""
     deployments: dict[str, LiveDeployment] = field(default_factory=dict)
     pods: list[LivePod] = field(default_factory=list)
     transcript: list[str] = field(default_factory=list)
@@ -216,7 +221,8 @@ class World:
         return self.now >= loaded and not engine.never_ready and not engine.never_created
 
     def _pod(self, pod: LivePod) -> Pod:
-        ready = self.ready(pod)
+        up = self.ready(pod)
+        ready = up and pod is not self._dropped_out()
         restarts, ended = self._exit(pod)
         return Pod(
             name=f"gemma-{pod.drafter}-{pod.uid}",
@@ -226,15 +232,20 @@ class World:
             ready=ready,
             ready_since=self._loaded(pod) if ready else None,
             terminating=pod.leaves is not None,
-            started=ready,
+            gone_by=pod.leaves if pod.gone_by is None else pod.gone_by,
+            started=up,
             running_since=self._running_since(pod),
             restarts=restarts,
             node=None if pod.placed is None else "n1",
             image_id="sha256:1",
-            unschedulable="0/1 nodes: Insufficient amd.com/gpu" if pod.placed is None else None,
+            unschedulable=None if pod.placed or pod.drafter == self.unseen else NO_GPU,
             waiting=self._waiting(pod),
             exit=ended,
         )
+
+    def _dropped_out(self) -> LivePod | None:
+        up = [p for p in self.pods if p.drafter == self.flapping and self.ready(p)]
+        return up[int(self.now // 10) % len(up)] if up else None
 
     def _waiting(self, pod: LivePod) -> tuple[str, str] | None:
         if self.engine(pod.drafter).never_created:
@@ -352,6 +363,8 @@ class World:
             for pod in sorted(mine, key=self.ready)[: max(0, surplus)]:
                 pod.leaves = self.now + self.drain
         for pod in self.pods:
+            if pod.drafter == self.unseen:
+                continue
             if pod.placed is None and sum(p.placed is not None for p in self.pods) < self.gpus:
                 pod.placed = self.now
             self._fail(pod)
@@ -413,6 +426,11 @@ class World:
     def delete_pod(self, drafter: str) -> None:
         pod = next(p for p in self.pods if p.drafter == drafter and p.leaves is None)
         pod.leaves = self.now + self.drain
+
+    def lose_node(self, drafter: str) -> None:
+        """The node of one of its pods dies: the pod stays Terminating, and takes up its place, for ever."""
+        pod = next(p for p in self.pods if p.drafter == drafter and self.ready(p))
+        pod.gone_by, pod.leaves = self.now + self.drain, float("inf")
 
     def annotate(self, verb: str, drafter: str = "") -> None:
         value = instant(self.now) + (f"/{drafter}" if drafter else "")

@@ -150,7 +150,11 @@ def test_how_long_an_engine_had_run_before_it_ended(times: dict[str, str | None]
             "0/3 nodes",
         ),
         ({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}, "no node has room"),
-        ({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}, None),
+        ({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}, "SchedulingGated"),
+        (
+            {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "a gate"},
+            "SchedulingGated: a gate",
+        ),
         ({"type": "PodScheduled", "status": "True"}, None),
     ],
 )
@@ -188,8 +192,9 @@ def test_a_pod_that_is_not_ready_has_no_time_since_it_was(status: str) -> None:
     assert (seen.ready, seen.ready_since) == (False, None)
 
 
-def test_a_deleted_pod_is_terminating() -> None:
-    assert pod(raw_pod(deletionTimestamp="2026-01-01T00:05:00Z")).terminating
+def test_a_deleted_pod_is_terminating_and_says_until_when() -> None:
+    seen = pod(raw_pod(deletionTimestamp="2026-01-01T00:05:00Z"))
+    assert (seen.terminating, seen.gone_by) == (True, 1767225900.0)
 
 
 NOTHING = {"conditions": None, "containerStatuses": None, "phase": "Pending"}

@@ -8,7 +8,7 @@ API_VERSION = f"{GROUP}/{VERSION}"
 
 # The schema of the CRD. The chart stamps it on the CRD; the operator compares at start. Raise it with
 # every change of the schema.
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 SCHEMA_VERSION_ANNOTATION = f"{GROUP}/schema-version"
 
 # Labels of children. Set at creation and never edited: a changed pod label would restart an engine.

@@ -51,3 +51,6 @@ class Rollback(Model):
     pods: int = Field(ge=1, description="Pods that leave at a time: as many as the loss is worth.")
     start_time: Instant = Field(description="When it was taken off.")
     seconds: int | None = Field(None, ge=0, description="Seconds that it takes, as far as can be told.")
+    unschedulable_time: Instant | None = Field(
+        None, description="Since when pods find no room, although none of ours is on its way out."
+    )

@@ -19,9 +19,10 @@ from specdeploy.rollout.retire import retire
 from specdeploy.rollout.scene import UNREADABLE, Scene, scene
 from specdeploy.rollout.serving import follow_spec, keep_version, remake_edited, succession_end
 from specdeploy.rollout.size import fitted
+from specdeploy.rollout.stuck import stuck_moments
 from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
-from specdeploy.rollout.way_back import arrived
+from specdeploy.rollout.way_back import arrived, way_back_moments
 from specdeploy.rollout.words import describe, quiet_from
 
 _LONGEST_FINDING = 200
@@ -148,6 +149,7 @@ def _forget_mended(view: Scene, status: Status) -> Status:
 def _next_check(view: Scene, status: Status) -> float | None:
     """The earliest moment at which time alone changes something."""
     moments = [view.seen.window_end, *_trial_moments(view, status), *_pod_moments(view)]
+    moments += [*stuck_moments(view), *way_back_moments(status)]
     moments += protection_moments(view, status)
     moments += [seconds(v.retry_time) for v in status.verdicts or [] if v.retry_time]
     running = (status.serving, status.trial.fallback if status.trial else None)
@@ -163,7 +165,7 @@ def _pod_moments(view: Scene) -> list[float]:
         return []
     waiting = [p for p in view.seen.pods if not p.ready and not p.terminating]
     late = [(p.running_since or p.created) + view.spec.engine.startup_seconds + 1 for p in waiting]
-    return [*late, *(p.created + LOST_SECONDS for p in waiting if p.unschedulable)]
+    return [*late, *(p.created + LOST_SECONDS for p in waiting if p.node is None)]
 
 
 def _trial_moments(view: Scene, status: Status) -> list[float]:

@@ -12,6 +12,7 @@ from specdeploy.rollout.health import Ailment, ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.protected import protected
 from specdeploy.rollout.scene import Scene, settled, staged
+from specdeploy.rollout.stuck import homeless, leaving, overstay
 
 Verdict = tuple[Literal["True", "False", "Unknown"], str, str]
 _LONGEST = 1000
@@ -30,12 +31,12 @@ def serving_pods(scene: Scene, status: Status) -> tuple[Pod, ...]:
 def lost_pods(scene: Scene, status: Status) -> tuple[Pod, ...]:
     """Serving pods that find no room any more where a trial had borrowed it, the trial's pod being gone."""
     ended = [seconds(v.time) for v in status.verdicts or []]
-    if any(p.terminating for p in scene.seen.pods):
+    if leaving(scene):
         return ()
     return tuple(
         p
         for p in serving_pods(scene, status)
-        if p.unschedulable is not None
+        if homeless(p, scene.now) is not None
         and scene.now - p.created >= LOST_SECONDS
         and any(-1 <= p.created - end <= _GIVEN_BACK for end in ended)
     )
@@ -105,9 +106,9 @@ def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
     refusal = refused_pods(scene, status)
     if refusal is not None:
         return Reason.PODS_REFUSED, f"{count}; {refusal}"
-    stuck = next((p for p in pods if p.unschedulable), None)
-    if stuck is not None:
-        words = scene.seen.missing_label or f"pod {stuck.name}: {stuck.unschedulable}"
+    unplaced = _unplaced(scene, status)
+    if unplaced is not None:
+        words = scene.seen.missing_label or f"pod {unplaced[0].name}: {unplaced[1]}"
         lost = lost_pods(scene, status)
         return Reason.CAPACITY_LOST if lost else Reason.UNSCHEDULABLE, f"{count}; {words}"
     before = status.condition(Kind.READY)
@@ -115,6 +116,12 @@ def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
     if fell and any(p.started for p in pods if not p.ready):
         return Reason.TOO_FEW_READY, f"{count}; pods that were ready are not"
     return Reason.STARTING, f"{count}; engines load"
+
+
+def _unplaced(scene: Scene, status: Status) -> tuple[Pod, str] | None:
+    """The first serving pod that no node takes, and why."""
+    found = ((p, homeless(p, scene.now)) for p in serving_pods(scene, status))
+    return next(((p, words) for p, words in found if words is not None), None)
 
 
 def available(scene: Scene, status: Status) -> Verdict:
@@ -126,7 +133,7 @@ def available(scene: Scene, status: Status) -> Verdict:
     if lost:
         text = (
             f"{up} pods answer; pod {lost[0].name}, given back after a trial, finds no node: "
-            f"{lost[0].unschedulable}; no further trial until it does"
+            f"{homeless(lost[0], scene.now)}; no further trial until it does"
         )
         return "False", Reason.CAPACITY_LOST, text
     if up:
@@ -138,9 +145,8 @@ def progressing(scene: Scene, status: Status) -> Verdict:
     """A rollout or a promotion moves pods; with what holds it up."""
     if status.serving is None or settled(scene, status):
         return "False", Reason.SETTLED, "every pod is where it should be"
-    stuck = obstacle(scene, status)
-    text = f"pods move one by one; {status.serving.name} serves"
-    return "True", Reason.ROLLING, text if stuck is None else f"{text}; {stuck}"
+    parts = [f"pods move one by one; {status.serving.name} serves", obstacle(scene, status), overstay(scene)]
+    return "True", Reason.ROLLING, "; ".join(part for part in parts if part)
 
 
 def obstacle(scene: Scene, status: Status) -> str | None:
@@ -149,11 +155,10 @@ def obstacle(scene: Scene, status: Status) -> str | None:
     found, refusal = _ailing(scene, status), refused_pods(scene, status)
     if found is not None or refusal is not None:
         return found.message if found is not None else refusal
-    pods = serving_pods(scene, status)
-    homeless = next((p for p in pods if p.unschedulable), None)
-    if homeless is not None:
-        return f"pod {homeless.name} finds no node: {homeless.unschedulable}"
-    down = next((p for p in pods if p.started and not p.ready), None)
+    unplaced = _unplaced(scene, status)
+    if unplaced is not None:
+        return f"pod {unplaced[0].name} finds no node: {unplaced[1]}"
+    down = next((p for p in serving_pods(scene, status) if p.started and not p.ready), None)
     return None if down is None else f"pod {down.name} was ready and is not"
 
 

@@ -18,6 +18,7 @@ from specdeploy.rollout.evidence import held, load, outcome_of, settings_of, sil
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
+from specdeploy.rollout.stuck import homeless
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, backoff
 
 # How long the trial's pod may find no room, once what it borrowed is gone.
@@ -171,7 +172,8 @@ def no_capacity(case: Case, _: Spec) -> Ending | None:
         words = existing.failure[:300]
         text = f"{case.trial.drafter}: its pods are refused ({words}); tried again in {wait:.0f} s"
         return Ending(Outcome.NO_CAPACITY, "PodsRefused", text, retry_after=wait)
-    words = next((p.unschedulable for p in case.pods if p.unschedulable), "no room")
+    told = (homeless(p, case.scene.now) for p in case.pods)
+    words = next((words for words in told if words is not None), "no room")
     text = f"{case.trial.drafter}: no node takes its pod ({words[:200]}); tried again in {wait:.0f} s"
     return Ending(Outcome.NO_CAPACITY, "Unschedulable", text, retry_after=wait)
 

@@ -27,7 +27,9 @@ class Exit:
 class Pod:
     """One engine pod of ours that has not finished. Instants are seconds since the epoch.
 
-    `started`: its engine came up once (the startup probe passed). `unschedulable`: the scheduler's words.
+    `gone_by`: until when it may take to leave, while it is `terminating` (its deletionTimestamp). `started`:
+    its engine came up once (the startup probe passed). `unschedulable`: why it gets no node, in the words of
+    the scheduler or of whoever holds it back from one.
     `waiting`: reason and message of a container that does not run (yet). `running_since`: since when the
     engine's container runs; its budget to become ready counts from here.
     """
@@ -39,6 +41,7 @@ class Pod:
     ready: bool = False
     ready_since: float | None = None
     terminating: bool = False
+    gone_by: float | None = None
     started: bool = False
     running_since: float | None = None
     restarts: int = 0

@@ -1,8 +1,8 @@
 """From the *stored* status to desired children. One function; kill us anywhere and it comes out the same.
 
-Pods move one by one, on a way back as many together as the stored status says: pods are taken from a whole
-fleet only, and started only while ours number fewer than `replicas`. No victim is remembered: the counts of
-Deployments and pods say all.
+Pods move one by one, taken from a whole fleet only; on a way back as many together as the stored status
+says, and no more are away at a time. Pods are started only while ours number fewer than `replicas`. No victim
+is remembered: the counts of Deployments and pods say all.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,8 @@ from specdeploy.engine.revision import Template
 from specdeploy.rollout.observation import Deployment, Observation, Pod
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
 from specdeploy.rollout.scene import scene as read
-from specdeploy.rollout.way_back import leaving_at_a_time
+from specdeploy.rollout.stuck import leaving
+from specdeploy.rollout.way_back import leaving_at_a_time, may_leave
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,10 @@ def _next_counts(scene: Scene, status: Status, wanted: Mapping[str, int]) -> dic
     counts.update({t: 0 for t in wanted if t not in counts and scene.buildable(t) is not None})
     _drop_at_once(scene, status, wanted, counts)
     _drop_idle(scene, wanted, counts)
-    if _may_move(scene, status):
-        _drop_next(scene, status, wanted, counts)
+    if status.rollback is not None and _surplus(status.rollback.template, wanted, counts):
+        _drop_back(scene, status, status.rollback.template, wanted, counts)
+    elif _may_move(scene, status):
+        _drop_next(scene, wanted, counts)
     _raise(scene, wanted, counts)
     return counts
 
@@ -70,7 +73,7 @@ def _may_move(scene: Scene, status: Status) -> bool:
 
 
 def _surplus(template: str, wanted: Mapping[str, int], counts: Mapping[str, int]) -> int:
-    return max(0, counts[template] - wanted.get(template, 0))
+    return max(0, counts.get(template, 0) - wanted.get(template, 0))
 
 
 def _drop_at_once(scene: Scene, status: Status, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
@@ -97,22 +100,25 @@ def _drop_idle(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) 
         counts[template] -= min(idle, _surplus(template, wanted, counts))
 
 
-def _drop_next(scene: Scene, status: Status, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
-    """Take pods from the template on its way back, else from the one with the largest surplus, if the fleet
-    is whole: every pod is there and ready, none of them is on its way out. One stays where there are more."""
+def _drop_next(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
+    """Take a pod from the template with the largest surplus, if the fleet is whole: every pod is there and
+    ready, none of them is on its way out."""
     surplus = {t: n for t in counts if (n := _surplus(t, wanted, counts)) > 0}
-    total = sum(counts.values())
     ready = all(len(_ready(scene, t)) == n for t, n in counts.items())
-    whole = all(p.ready and not p.terminating for p in scene.seen.pods)
-    if not surplus or total < scene.replicas or not ready or not whole:
-        return
-    template = max(surplus, key=lambda t: (_goes_back(status, t), surplus[t], t))
-    together = min(leaving_at_a_time(scene, status, template), surplus[template], total - 1)
-    counts[template] -= max(1, together)
+    whole = all(p.ready or p.terminating for p in scene.seen.pods) and not leaving(scene)
+    if surplus and sum(counts.values()) >= scene.replicas and ready and whole:
+        counts[max(surplus, key=lambda t: (surplus[t], t))] -= 1
 
 
-def _goes_back(status: Status, template: str) -> bool:
-    return status.rollback is not None and status.rollback.template == template
+def _drop_back(
+    scene: Scene, status: Status, template: str, wanted: Mapping[str, int], counts: dict[str, int]
+) -> None:
+    """Take pods from what goes back, also where others are missing and while the spec is invalid: what serves
+    instead is there. No more than can be started for them, or are."""
+    short = sum(max(0, n - counts[t]) for t, n in wanted.items() if t in counts)
+    startable = short - max(0, scene.replicas - sum(counts.values()))
+    allowed = may_leave(scene, status, counts)
+    counts[template] -= max(0, min(_surplus(template, wanted, counts), allowed, startable))
 
 
 def _together(scene: Scene, status: Status) -> int:

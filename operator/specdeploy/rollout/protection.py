@@ -33,6 +33,7 @@ from specdeploy.rollout.retention import (
     retained,
 )
 from specdeploy.rollout.scene import Scene, promoting, staged
+from specdeploy.rollout.stuck import homeless, leaving
 from specdeploy.rollout.verdicts import ratio
 from specdeploy.rollout.watch import guard_of, with_guard
 
@@ -196,13 +197,16 @@ def _hindrance(post: _Post, since: float) -> str | None:
         return found.message
     if since < CAPACITY_SECONDS:
         return None
+    barred = scene.seen.barred(post.arm.template)
+    if existing is None and barred is not None:
+        return f"the baseline's Deployment can't be made ({barred[:200]})"
     if existing is not None and existing.failure:
         return f"the baseline's pods are refused ({existing.failure[:200]})"
-    leaving = any(p.terminating for p in scene.seen.pods)
-    homeless = next((p for p in pods if p.unschedulable), None)
-    if homeless is None or leaving or post.now - homeless.created < CAPACITY_SECONDS:
+    if leaving(scene):
         return None
-    return f"no node takes the baseline's pod ({(homeless.unschedulable or '')[:200]})"
+    late = [p for p in pods if post.now - p.created >= CAPACITY_SECONDS]
+    words = next((words for p in late if (words := homeless(p, post.now)) is not None), None)
+    return None if words is None else f"no node takes the baseline's pod ({words[:200]})"
 
 
 def protection_moments(scene: Scene, status: Status) -> list[float]:

@@ -13,6 +13,7 @@ from specdeploy.rollout.evidence import judge_window
 from specdeploy.rollout.promotion import demoted, given_up, next_step, promote, take_step
 from specdeploy.rollout.scene import Scene, settled, wanted_counts
 from specdeploy.rollout.serving import fall_back, follow_spec
+from specdeploy.rollout.stuck import homeless, leaving
 from specdeploy.rollout.takeover import edit, failed, left
 from specdeploy.rollout.verdicts import record, verdict_of
 from specdeploy.rollout.way_back import rolled_back, with_pace
@@ -103,8 +104,7 @@ def _starting(scene: Scene, status: Status, trial: TrialStatus) -> Told:
 
 def _room(scene: Scene, trial: TrialStatus) -> TrialStatus:
     """Start the clock of NoCapacity when the trial's pod can't come and no pod of ours is leaving."""
-    leaving = any(p.terminating for p in scene.seen.pods)
-    reason = None if leaving else _stuck(scene, trial.template)
+    reason = None if leaving(scene) else _stuck(scene, trial.template)
     since = (trial.unschedulable_time or instant(scene.now)) if reason else None
     return trial.model_copy(update={"unschedulable_time": since, "reason": reason})
 
@@ -114,8 +114,8 @@ def _stuck(scene: Scene, template: str) -> TrialReason | None:
     existing = scene.deployment(template)
     if existing is not None and existing.failure:
         return TrialReason.PODS_REFUSED
-    homeless = any(p.unschedulable for p in scene.pods(template))
-    return TrialReason.UNSCHEDULABLE if homeless else None
+    unplaced = any(homeless(p, scene.now) is not None for p in scene.pods(template))
+    return TrialReason.UNSCHEDULABLE if unplaced else None
 
 
 def _measured(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> TrialStatus:

@@ -5,14 +5,20 @@ the others slow for longer; so many go at a time as the loss is worth, a quarter
 """
 
 import math
+from collections.abc import Mapping
 
 from specdeploy.api.names import BASELINE
-from specdeploy.api.status import Rollback, Serving, Status, instant
+from specdeploy.api.status import Rollback, Serving, Status, instant, seconds
 from specdeploy.rollout.scene import Scene
+from specdeploy.rollout.stuck import homeless, leaving
 
 LARGEST_SHARE = 0.25
 # The loss for which the time is shown beforehand: the one that a promotion's soak is long enough to see.
 _USUAL_LOSS = 0.10
+# How long pods may find no node, none of ours leaving, before they are not waited for. In seconds.
+HOMELESS_SECONDS = 120.0
+# Pods that may be away for want of nodes, beside those that move: so many, or half of the fleet.
+_FEW = 2
 
 
 def at_a_time(replicas: int, loss: float) -> int:
@@ -44,15 +50,57 @@ def leaving_at_a_time(scene: Scene, status: Status, template: str) -> int:
     return min(back.pods, at_a_time(scene.replicas, LARGEST_SHARE))
 
 
+def may_leave(scene: Scene, status: Status, counts: Mapping[str, int]) -> int:
+    """Pods of the way back that may be taken now, if so many remain. `counts`: as the Deployments ask.
+
+    No more are away together than its group; pods of its own that are not ready go first (a ReplicaSet picks
+    them) and cost nothing. Pods that no node takes are not waited for, up to half of the fleet: every pod
+    that leaves frees a place. The last ready one stays, unless it is the only one.
+    """
+    back = status.rollback
+    if back is None:
+        return 0
+    up = {t: min(n, sum(p.ready for p in scene.pods(t))) for t, n in counts.items()}
+    down = counts.get(back.template, 0) - up.get(back.template, 0)
+    away = max(0, scene.replicas - sum(up.values()) - down)
+    lost = min(away, len(_homeless(scene)) if _lacks_nodes(back, scene.now) else 0)
+    group = leaving_at_a_time(scene, status, back.template) - (away - lost)
+    free = group if not lost else min(group, max(_FEW, scene.replicas // 2) - away)
+    spared = 1 if scene.replicas > 1 else 0
+    return max(0, min(free, down + max(0, sum(up.values()) - spared)))
+
+
+def _lacks_nodes(back: Rollback, now: float) -> bool:
+    since = back.unschedulable_time
+    return since is not None and now - seconds(since) >= HOMELESS_SECONDS
+
+
+def _homeless(scene: Scene) -> list[str]:
+    """Pods that no node takes although it takes their like: a place is missing, nothing is wrong with them."""
+    pods = [p for p in scene.seen.pods if homeless(p, scene.now) is not None]
+    return [p.name for p in pods if any(q.ready for q in scene.pods(p.template))]
+
+
+def way_back_moments(status: Status) -> list[float]:
+    """When time alone changes how many pods may leave."""
+    since = status.rollback.unschedulable_time if status.rollback is not None else None
+    return [] if since is None else [seconds(since) + HOMELESS_SECONDS]
+
+
 def arrived(scene: Scene, status: Status) -> Status:
-    """The status without a way back that is over: its pods have left, or it serves again."""
+    """The status without a way back that is over: its pods have left, or it serves again; else with the time
+    since when pods find no node, although none of ours leaves."""
     back, serving = status.rollback, status.serving
     if back is None:
         return status
     existing = scene.deployment(back.template)
     remain = scene.pods(back.template) or (existing is not None and existing.replicas > 0)
     serves = serving is not None and serving.template == back.template
-    return status if remain and not serves else status.model_copy(update={"rollback": None})
+    if serves or not remain:
+        return status.model_copy(update={"rollback": None})
+    since = back.unschedulable_time or instant(scene.now)
+    update = {"unschedulable_time": since if _homeless(scene) and not leaving(scene) else None}
+    return status.model_copy(update={"rollback": back.model_copy(update=update)})
 
 
 def with_time_shown(scene: Scene, serving: Serving) -> Serving:

@@ -14,6 +14,7 @@ from specdeploy.rollout.evidence import load, settings_of
 from specdeploy.rollout.promotion_words import taking_over
 from specdeploy.rollout.protected import guarding
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
+from specdeploy.rollout.stuck import overstay
 from specdeploy.rollout.way_back import about, lasting, pace, with_time_shown
 
 _LONGEST = 1000
@@ -81,6 +82,8 @@ def sentence(scene: Scene, status: Status) -> str:
         parts.append(_trial(scene, status) or _idle(status))
     if ready is not None and ready.status == "True":
         parts.append(_held_up(scene, status))
+    overstaying = overstay(scene)
+    parts.append(f"Note: {overstaying}." if overstaying else "")
     return " ".join(part for part in parts if part)
 
 

@@ -51,6 +51,7 @@ class LivePod:
             ready=self.ready,
             ready_since=self.ready_at if self.ready else None,
             terminating=self.gone_at is not None,
+            gone_by=self.gone_at,
             started=self.ready,
             running_since=self.running_since,
             restarts=self.restarts,
