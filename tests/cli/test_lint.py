@@ -132,7 +132,7 @@ def test_less_than_the_severity_that_is_asked_for_is_counted_and_not_shown(
 ) -> None:
     answer = lint(tmp_path, WARNED + DRAFTERS, "--severity", least, "-o", "json")
     assert {each["severity"] for each in findings(answer)} == shown
-    assert "1 error, 1 warning, " in answer.stderr
+    assert "1 error, 2 warnings, " in answer.stderr
 
 
 def test_stdin_is_a_file(tmp_path: Path) -> None:

@@ -36,11 +36,20 @@ def codes(one: Drafter, **where: Any) -> list[str]:
     return [finding.code for finding in on_drafter(one, **where)]
 
 
-def a_target(family: str = "any", *, attention: str | None = None, block: int | None = None) -> Target:
-    """The smallest spec's model as a catalogue might have it, with a drafter of each block method."""
+def a_target(
+    family: str = "any", *, attention: str | None = None, block: int | None = None, within: str | None = None
+) -> Target:
+    """The smallest spec's model as a catalogue might have it, with a drafter of each block method; that of
+    method `within` is layers of the target."""
     tokens = Tokens(least=1, most=15, suggested=7)
     drafters = tuple(
-        Checkpoint(method=method, tokens=tokens, source="a test", model=f"org/{method}", block=block)
+        Checkpoint(
+            method=method,
+            tokens=tokens,
+            source="a test",
+            model=None if method == within else f"org/{method}",
+            block=block,
+        )
         for method in ("dflash", "dspark")
     )
     return Target(

@@ -123,14 +123,14 @@ def test_only_gemma_4_is_told_of_an_assistant(family: str, fix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "model", "found"),
-    [("qwen3", None, ["SD313"]), ("qwen3", "org/dspark", []), ("deepseek-v4", None, [])],
+    ("within", "model", "found"),
+    [(None, None, ["SD313"]), (None, "org/dspark", []), ("dflash", None, ["SD313"]), ("dspark", None, [])],
 )
-def test_dspark_without_a_checkpoint_is_known_in_deepseek_v4_alone(
-    family: str, model: str | None, found: list[str]
+def test_dspark_without_a_checkpoint_is_known_where_its_layers_are_listed(
+    within: str | None, model: str | None, found: list[str]
 ) -> None:
     one = drafter("dspark").model_copy(update={"model": model})
-    assert codes(one, target=a_target(family)) == found
+    assert codes(one, target=a_target("deepseek-v4", within=within)) == found
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,7 @@ def spec_of(served: Served, drafted: Drafted, tokens: int) -> Spec:
     return Spec.model_validate(
         {
             "model": served.model,
+            "replicas": 2,
             "accelerator": {"type": served.gpu, "count": served.gpus},
             "engine": {key: value for key, value in engine.items() if value},
             "drafters": [{**drafter, **{key: value for key, value in optional.items() if value}}],

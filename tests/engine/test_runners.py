@@ -99,7 +99,8 @@ def test_watermarks_run_on_the_v2_runner_whatever_the_variable_says() -> None:
 
 
 def test_what_the_drafter_needs_of_another_runner_is_told() -> None:
-    (finding,) = on_drafter(drafter("dspark"), image="team/vllm:v0.31.0", target=a_target("deepseek-v4"))
+    target = a_target("deepseek-v4", within="dspark")
+    (finding,) = on_drafter(drafter("dspark"), image="team/vllm:v0.31.0", target=target)
     assert finding.reason == "method dspark needs the V2 model runner, the baseline runs on V1"
 
 

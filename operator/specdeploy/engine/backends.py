@@ -58,6 +58,12 @@ def backend_of_target(setting: Setting) -> Choice:
     return Choice(field, None, _own_of_target(setting))
 
 
+def running_backend(setting: Setting) -> Choice:
+    """The same as it runs: attention that is part of the model takes no other name."""
+    choice, own = backend_of_target(setting), own_attention(setting)
+    return choice if own is None else Choice(choice.field, None, own)
+
+
 def own_attention(setting: Setting) -> str | None:
     """The backend that is part of the target's model; None where vLLM has a choice."""
     model = last_part(setting.spec.model)
@@ -92,7 +98,7 @@ def backend_of_drafter(candidate: Candidate) -> Choice | None:
     if choice.named is not None:
         return choice
     if _inherits(candidate):
-        target = backend_of_target(setting)
+        target = running_backend(setting)
         return replace(choice, named=target.named, own=target.own, inherited=True)
     need = _need(setting, _kind_of_drafter(candidate))
     if need is None:

@@ -22,3 +22,17 @@ OUR_VOLUMES = (WEIGHTS_VOLUME, CACHE_VOLUME, HOME_VOLUME, SHM_VOLUME)
 def is_path(model: str) -> bool:
     """Whether a model is named by a folder in the container, and not as <org>/<name> on the hub."""
     return model.startswith(("/", "./", "../"))
+
+
+# vLLM's runai_streamer reads models from these.
+_OBJECT_STORES = ("s3://", "gs://", "az://")
+
+
+def is_address(model: str) -> bool:
+    """Whether a model is named by an address that vLLM reads nothing from: it knows object stores alone."""
+    return "://" in model and not model.lower().startswith(_OBJECT_STORES)
+
+
+def is_on_hub(model: str) -> bool:
+    """Whether a model is named as <org>/<name> on the hub."""
+    return not is_path(model) and "://" not in model

@@ -46,7 +46,7 @@ class Method:
         tokens: what `numSpeculativeTokens` means and how large it may be.
         runner: which model runner runs it.
         builds: development builds, of versions that were never released, some of which have it too.
-        in_target: families of targets that have its layers in them; empty: any but `not_in_target`.
+        in_some_targets: its layers are in those targets only of which the catalogue says so.
         not_in_target: families that have none, so that vLLM refuses it without a checkpoint.
         non_causal: its attention looks both ways, which not every backend can.
         package: Python package that the stock image lacks; "" for none.
@@ -62,7 +62,7 @@ class Method:
     tokens: str
     runner: Runner = Runner.V2
     builds: tuple[Version, ...] = ()
-    in_target: tuple[str, ...] = ()
+    in_some_targets: bool = False
     not_in_target: tuple[str, ...] = ()
     non_causal: bool = False
     package: str = ""
@@ -163,9 +163,11 @@ METHODS: dict[str, Method] = {
             Drafts.BLOCK,
             "tokens of the block, at most block: it drafts from the known token too",
             builds=(Version(0, 23, 1),),
-            in_target=("deepseek-v4",),
+            in_some_targets=True,
             non_causal=True,
-            variants=("DeepSeek-V4 and V4.1: dspark without model, the layers are in the target",),
+            variants=(
+                "DeepSeek-V4-Flash-0731, V4-Pro-0813, V4.1: dspark without model; the target has the layers",
+            ),
             changes=(_LENGTH, f"Up to 0.32: {_DROP[0].lower()}{_DROP[1:]}", _ACTIVE),
         ),
         Method(

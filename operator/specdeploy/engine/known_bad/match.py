@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from specdeploy.engine.aiter import is_on
-from specdeploy.engine.backends import backend_of_drafter, backend_of_target, is_configured, last_part
+from specdeploy.engine.backends import backend_of_drafter, is_configured, last_part, running_backend
 from specdeploy.engine.graphs import captures_whole_steps
 from specdeploy.engine.serving import batched_tokens
 from specdeploy.engine.setting import Candidate, Setting
@@ -109,7 +109,7 @@ def _heads(setting: Setting) -> int | None:
 
 def _target(setting: Setting) -> str | None:
     """The target's backend as rows name it."""
-    choice = backend_of_target(setting)
+    choice = running_backend(setting)
     if choice.named or is_configured(setting):
         return choice.named
     return DEFAULT if choice.own in ("ROCM_ATTN", None) else choice.own

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.catalogue.entries import Checkpoint
 from specdeploy.engine.catalogue.evidence import best_measured, best_ratio, called, in_words
-from specdeploy.engine.layout import is_path
+from specdeploy.engine.layout import is_address, is_on_hub
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import since
 
@@ -117,9 +117,9 @@ def _check_pinned(setting: Setting) -> Iterator[Finding]:
     loose = [
         f"spec.drafters[{index}].revision"
         for index, each in with_heads
-        if not each.revision and not is_path(each.model or "")
+        if not each.revision and is_on_hub(each.model or "")
     ]
-    if with_heads and not setting.spec.model_revision and not is_path(setting.spec.model):
+    if with_heads and not setting.spec.model_revision and is_on_hub(setting.spec.model):
         loose.insert(0, "spec.modelRevision")
     if loose:
         more = f" and {len(loose) - 2} more" if len(loose) > 2 else ""
@@ -151,7 +151,7 @@ TAKEN_BY_NAME = Rule(
 
 
 def _check_taken_by_name(setting: Setting) -> Iterator[Finding]:
-    if setting.taken_for is None or setting.target is None:
+    if setting.taken_for is None or setting.target is None or is_address(setting.spec.model):
         return
     precision = f" in {setting.target.precision}" if setting.target.precision else ""
     reason = f"by its name it is taken for {setting.taken_for}{precision}; its drafters may accept less"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
+from specdeploy.engine.belonging import is_whole_model
 from specdeploy.engine.catalogue.evidence import called
 from specdeploy.engine.catalogue.variants import build_of
 from specdeploy.engine.layout import is_path
@@ -112,9 +113,41 @@ def _is_refused_kind(candidate: Candidate) -> bool:
     return known is not None and known.method in _REFUSED_KINDS.get(method, ()) and _OWN_CONFIG not in named
 
 
-RULES: tuple[Rule, ...] = (OTHER_TARGET, OTHER_METHOD, REFUSED_METHOD)
+WHOLE_MODEL = Rule(
+    "SD819",
+    "target-as-a-head",
+    Severity.ERROR,
+    "The head of a drafter is a whole model",
+    why=(
+        "A head is a few layers that read the hidden states of its target. The weights of a model that is "
+        "served by itself have other names and shapes, and the engine ends as it loads them."
+    ),
+    source="vLLM's eagle, eagle3, dflash and dspark models; the catalogue has the targets.",
+    refused=(
+        "{model: Qwen/Qwen3-8B, accelerator: {type: MI300X, count: 1}, drafters: [{name: d, method: eagle3, "
+        "numSpeculativeTokens: 3, model: Qwen/Qwen3-8B}]}"
+    ),
+    passed=(
+        "{model: Qwen/Qwen3-8B, accelerator: {type: MI300X, count: 1}, drafters: [{name: d, method: eagle3, "
+        "numSpeculativeTokens: 3, model: RedHatAI/Qwen3-8B-speculator.eagle3}]}"
+    ),
+)
+
+
+def _check_whole_model(candidate: Candidate) -> Iterator[Finding]:
+    if is_whole_model(candidate):
+        itself = candidate.drafter.model == candidate.setting.spec.model
+        what = "the target itself" if itself else "a model to serve"
+        reason = f"this is {what}, {candidate.drafter.method} needs a head that was trained for the target"
+        yield WHOLE_MODEL.at(
+            f"{candidate.path}.model", reason, "name a head, or use draft_model with a small model"
+        )
+
+
+RULES: tuple[Rule, ...] = (OTHER_TARGET, OTHER_METHOD, REFUSED_METHOD, WHOLE_MODEL)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_other_target,
     _check_other_method,
+    _check_whole_model,
 )

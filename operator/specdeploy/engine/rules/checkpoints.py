@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.api.spec import NEEDS_MODEL, TAKES_NO_MODEL
+from specdeploy.engine.catalogue.entries import Target
 from specdeploy.engine.kinds import as_whole
 from specdeploy.engine.methods import METHODS
 from specdeploy.engine.setting import Candidate, Setting
@@ -73,7 +74,7 @@ LAYERS_UNKNOWN = Rule(
     code="SD313",
     name="layers-not-known-in-the-target",
     severity=Severity.WARNING,
-    title="No layers for the method are known in this target's family",
+    title="No layers for the method are known in this target",
     why="The parser takes it and rewrites the target's configuration; where the layers are missing the "
     "engine dies when it loads them.",
     source="SpeculativeConfig of vLLM 0.32, asked for every family of the catalogue",
@@ -98,8 +99,23 @@ def _check_layers(candidate: Candidate) -> Iterator[Finding]:
         official = candidate.setting.taken_for or target.model
         fix = f"name its assistant, {official}-assistant" if gemma4 else "use another method"
         yield NO_LAYERS.at(field, f"{target.model} has no {what} in it", fix)
-    elif method.in_target and target.family not in method.in_target:
-        yield LAYERS_UNKNOWN.at(field, f"no {what} are known in {target.model}", "name a draft checkpoint")
+    elif method.in_some_targets and not _has_layers(target, method.name):
+        yield LAYERS_UNKNOWN.at(field, f"no {what} are known in {target.model}", _instead(candidate, target))
+
+
+def _instead(candidate: Candidate, target: Target) -> str:
+    """Another checkpoint of the family that has the layers, or a draft checkpoint."""
+    method = candidate.drafter.method
+    siblings = [
+        each.model
+        for each in candidate.setting.catalogue
+        if each.family == target.family and _has_layers(each, method)
+    ]
+    return f"serve {' or '.join(siblings)}, or use another method" if siblings else "name a draft checkpoint"
+
+
+def _has_layers(target: Target, method: str) -> bool:
+    return any((each.method, each.model) == (method, None) for each in target.drafters)
 
 
 BEYOND_BLOCK = Rule(

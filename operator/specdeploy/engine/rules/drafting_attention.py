@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.attention import BACKENDS, Backend, Kind
-from specdeploy.engine.backends import NON_CAUSAL, backend_of_drafter, backend_of_target
+from specdeploy.engine.backends import NON_CAUSAL, backend_of_drafter, running_backend
 from specdeploy.engine.kinds import as_switch
 from specdeploy.engine.serving import size_of
 from specdeploy.engine.setting import Candidate, Setting
@@ -68,7 +68,7 @@ def _check_both_ways(candidate: Candidate) -> Iterator[Finding]:
     method, own = candidate.drafter.method, backend_of_drafter(candidate)
     if method not in NON_CAUSAL or own is None:
         return
-    decides = own if own.named else backend_of_target(candidate.setting)
+    decides = own if own.named else running_backend(candidate.setting)
     backend = BACKENDS.get(decides.named or "")
     if backend is None or not _is_one_way(candidate.setting, backend):
         return
@@ -95,7 +95,7 @@ def _may_have_windows_only(candidate: Candidate) -> bool:
 
 
 def _check_uneven(candidate: Candidate) -> Iterator[Finding]:
-    choice = backend_of_target(candidate.setting)
+    choice = running_backend(candidate.setting)
     backend = BACKENDS.get(choice.name or "")
     if backend is None or not as_switch(candidate.options.get(_ADAPTIVE)):
         return

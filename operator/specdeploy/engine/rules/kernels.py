@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.aiter import MASTER, SWITCHES, is_on, variable_of
 from specdeploy.engine.attention import BACKENDS
-from specdeploy.engine.backends import backend_of_target
+from specdeploy.engine.backends import running_backend
 from specdeploy.engine.known_bad import of_spec
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -78,7 +78,7 @@ def _check_switches(setting: Setting) -> Iterator[Finding]:
 
 
 def _check_master(setting: Setting) -> Iterator[Finding]:
-    choice, on = backend_of_target(setting), is_on(setting, MASTER)
+    choice, on = running_backend(setting), is_on(setting, MASTER)
     backend = BACKENDS.get(choice.named or "")
     if backend is not None and backend.aiter and on is False:
         reason = f"{backend.name} runs, but everything else of AITER is off"

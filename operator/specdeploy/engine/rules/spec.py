@@ -4,13 +4,20 @@ import re
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
+from specdeploy.engine.belonging import head_for
+from specdeploy.engine.catalogue.evidence import called
 from specdeploy.engine.environment import outlives_pod
-from specdeploy.engine.layout import is_path
+from specdeploy.engine.layout import is_address, is_on_hub
 from specdeploy.engine.replicas import replicas_for_trial
 from specdeploy.engine.setting import Candidate, Setting
 
 # How checkpoints in the speculators format are named by their makers.
 _SPECULATORS = re.compile(r"-speculator\.(eagle3|peagle|dflash|dspark)")
+
+_LIST_IT = "name the target; list the checkpoint under spec.drafters"
+# A page of a model on the hub, and its id.
+_HUB = re.compile(r"https?://(?:www\.)?(?:huggingface\.co|hf\.co)/([^/?#]+/[^/?#]+)")
+_IDS = "write the id on the hub, <org>/<name>, or a path in the container"
 
 SPECULATES = Rule(
     code="SD101",
@@ -18,13 +25,25 @@ SPECULATES = Rule(
     severity=Severity.ERROR,
     title="The target is a draft checkpoint",
     why="A checkpoint in the speculators format names its own target and turns speculation on, so that no "
-    "arm would be without a drafter and nothing could be compared.",
-    source="vLLM's documentation of speculators checkpoints",
+    "arm would be without a drafter and nothing could be compared. Other heads don't answer by themselves, "
+    "and vLLM does not serve them.",
+    source="vLLM's documentation of speculators checkpoints; the catalogue, which has the heads",
     refused="model: RedHatAI/Qwen3-8B-speculator.eagle3",
     passed="""\
 model: Qwen/Qwen3-8B
 drafters: [{name: e, method: eagle3, model: RedHatAI/Qwen3-8B-speculator.eagle3, numSpeculativeTokens: 3}]""",
     decided_by=Decider.POLICY,
+)
+ADDRESS = Rule(
+    code="SD108",
+    name="model-is-an-address",
+    severity=Severity.ERROR,
+    title="A model is named by an address that vLLM does not read",
+    why="vLLM takes an id of the hub, a folder in the container, or an object of s3://, gs:// or az://. "
+    "Anything else it looks up as an id, and ends.",
+    source="vLLM's transformers_utils/runai_utils.py; huggingface_hub: validate_repo_id",
+    refused="model: https://huggingface.co/Qwen/Qwen3-8B",
+    passed="model: Qwen/Qwen3-8B",
 )
 READ_ONLY_CACHE = Rule(
     code="SD102",
@@ -125,7 +144,28 @@ def _are(count: int) -> str:
 def _check_target(setting: Setting) -> Iterator[Finding]:
     if _SPECULATORS.search(setting.spec.model):
         reason = "this is a draft checkpoint that speculates by itself, so there would be no baseline"
-        yield SPECULATES.at("spec.model", reason, "name the target; list the checkpoint under spec.drafters")
+        yield SPECULATES.at("spec.model", reason, _LIST_IT)
+    elif (home := head_for(setting)) is not None:
+        target, checkpoint = home
+        reason = f"this is {called(checkpoint.method)} for {target.model}, which does not serve by itself"
+        yield SPECULATES.at("spec.model", reason, _LIST_IT)
+
+
+def _check_addresses(setting: Setting) -> Iterator[Finding]:
+    if is_address(setting.spec.model):
+        yield ADDRESS.at("spec.model", *_no_address(setting.spec.model))
+
+
+def _check_draft_address(candidate: Candidate) -> Iterator[Finding]:
+    model = candidate.drafter.model or ""
+    if is_address(model):
+        yield ADDRESS.at(f"{candidate.path}.model", *_no_address(model))
+
+
+def _no_address(model: str) -> tuple[str, str]:
+    """Why it is refused, and what to write."""
+    hub = _HUB.match(model)
+    return f"vLLM reads no model from {model:.80}", f"write {hub[1]}" if hub else _IDS
 
 
 def _check_compile_cache(setting: Setting) -> Iterator[Finding]:
@@ -144,8 +184,8 @@ def _check_compile_cache(setting: Setting) -> Iterator[Finding]:
 
 def _check_weights(setting: Setting) -> Iterator[Finding]:
     engine = setting.spec.engine
-    # A path is in the image or on a volume of the user's own.
-    if outlives_pod(engine.weights) or is_path(setting.spec.model):
+    # A path is in the image or on a volume of the user's own, and an object store is read from each time.
+    if outlives_pod(engine.weights) or not is_on_hub(setting.spec.model):
         return
     field, fix = "spec.engine.weights", "name a persistentVolumeClaim or a hostPath that has the models"
     if engine.weights and engine.weights.offline:
@@ -164,11 +204,13 @@ RULES: tuple[Rule, ...] = (
     NOTHING_OFFLINE,
     TOO_FEW_REPLICAS,
     NO_FURTHER_TRIAL,
+    ADDRESS,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_target,
     _check_compile_cache,
     _check_weights,
     _check_replicas,
+    _check_addresses,
 )
-DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = ()
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_draft_address,)

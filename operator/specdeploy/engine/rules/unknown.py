@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
+from specdeploy.engine.belonging import head_for, is_whole_model
+from specdeploy.engine.layout import is_address
 from specdeploy.engine.methods import METHODS
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -27,9 +29,42 @@ NOT_CATALOGUED = Rule(
 
 
 def _check_listed(setting: Setting) -> Iterator[Finding]:
-    if setting.target is None:
+    if setting.target is None and head_for(setting) is None:
         reason = "the catalogue does not list it; what depends on its sizes and layers is not checked"
         yield NOT_CATALOGUED.at("spec.model", reason, f"describe it in a file (--catalog), or {_ASK}")
+
+
+DRAFT_NOT_CATALOGUED = Rule(
+    "SD820",
+    "drafter-not-catalogued",
+    Severity.ADVICE,
+    "The catalogue does not list the draft checkpoint, so whether it goes with the target is not checked",
+    why=(
+        "Its vocabulary, its sizes and the target that it was trained for stand in config.json, which is not "
+        "read. vLLM does not start where they don't fit, or nothing that it drafts is accepted."
+    ),
+    source="vLLM reads config.json of target and drafter as it starts, and refuses what does not fit.",
+    refused=(
+        "{model: Qwen/Qwen3-8B, drafters: [{name: d, method: draft_model, model: google/gemma-3-270m, "
+        "numSpeculativeTokens: 3}]}"
+    ),
+    passed=(
+        "{model: Qwen/Qwen3-8B, drafters: [{name: d, method: dspark, numSpeculativeTokens: 7, "
+        "model: deepseek-ai/dspark_qwen3_8b_block7}]}"
+    ),
+)
+
+
+def _check_draft_listed(candidate: Candidate) -> Iterator[Finding]:
+    model, setting = candidate.drafter.model, candidate.setting
+    if model is None or candidate.known is not None or setting.target is None:
+        return  # of an unknown target nothing is checked, which is told of that
+    if is_address(model) or is_whole_model(candidate):
+        return
+    reason = "the catalogue does not list it as a drafter; its vocabulary and sizes are not checked"
+    yield DRAFT_NOT_CATALOGUED.at(
+        f"{candidate.path}.model", reason, f"describe it in a file (--catalog), or {_ASK}"
+    )
 
 
 MTP_NOT_KNOWN = Rule(
@@ -59,6 +94,6 @@ def _check_mtp(candidate: Candidate) -> Iterator[Finding]:
     yield MTP_NOT_KNOWN.at(f"{candidate.path}.method", reason, fix)
 
 
-RULES: tuple[Rule, ...] = (NOT_CATALOGUED, MTP_NOT_KNOWN)
+RULES: tuple[Rule, ...] = (NOT_CATALOGUED, DRAFT_NOT_CATALOGUED, MTP_NOT_KNOWN)
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_listed,)
-DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_mtp,)
+DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_draft_listed, _check_mtp)
