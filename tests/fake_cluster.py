@@ -1,9 +1,11 @@
 """The protocol `Cluster` in memory: objects, uids, resourceVersions, conflicts, server-side apply, faults.
 
-`crash_after` stops the caller after so many writes, as a kill would; `fault` lets single calls fail.
+`crash_after` stops the caller after so many writes, as a kill would; `fault` lets single calls fail, `hangs`
+lets them end as the real client's do that get no answer.
 Deployments make no pods by themselves: `settle` does what controllers and kubelets would do.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,14 +13,17 @@ from typing import Any
 
 from specdeploy.cluster import (
     DEPLOYMENTS,
+    LOG_TIMEOUT_SECONDS,
     PODS,
     SPEC_DEPLOYMENTS,
+    TIMEOUT_SECONDS,
     AlreadyExists,
     ClusterError,
     Conflict,
     Kind,
     NotFound,
     Object,
+    Unavailable,
 )
 
 Key = tuple[str, str, str]
@@ -35,7 +40,8 @@ class Killed(BaseException):
 class FakeCluster:
     """Objects by (kind, namespace, name). `writes` lists every write as (verb, kind, name).
 
-    `fault(verb, kind, name)`: an error for this call, or None. `prune`: paths under status that the CRD
+    `fault(verb, kind, name)`: an error for this call, or None. `hangs(verb, kind, name)`: whether it gets no
+    answer. `prune`: paths under status that the CRD
     does not know, such as `trial.evidence`. `time`: the creation time of what is made now. `logs`: pod name
     -> its log; `logs_read`: names of pods whose logs were asked for.
     """
@@ -44,6 +50,7 @@ class FakeCluster:
     writes: list[tuple[str, str, str]] = field(default_factory=list)
     crash_after: int | None = None
     fault: Callable[[str, Kind, str], ClusterError | None] = lambda verb, kind, name: None
+    hangs: Callable[[str, Kind, str], bool] = lambda verb, kind, name: False
     prune: frozenset[str] = frozenset()
     time: str = "2026-01-01T00:00:00Z"
     logs: dict[str, str] = field(default_factory=dict)
@@ -53,14 +60,14 @@ class FakeCluster:
     _uid: int = 0
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
-        self._fail("get", kind, name)
+        await self._fail("get", kind, name)
         try:
             return _copy(self.objects[kind.plural, namespace, name])
         except KeyError:
             raise NotFound(f"{kind.plural} {name}") from None
 
     async def list_all(self, kind: Kind, namespace: str, selector: str = "") -> list[Object]:
-        self._fail("list", kind, namespace)
+        await self._fail("list", kind, namespace)
         key, _, value = selector.partition("=")
         return [
             _copy(body)
@@ -73,17 +80,17 @@ class FakeCluster:
     async def log(self, namespace: str, name: str, container: str, *, since: str | None, limit: int) -> str:
         self.logs_read.append(name)
         await self.get(PODS, namespace, name)
-        self._fail("log", PODS, name)
+        await self._fail("log", PODS, name)
         return self.logs.get(name, "")[:limit]
 
     async def create(self, kind: Kind, namespace: str, body: Object) -> Object:
-        key = self._write("create", kind, namespace, body["metadata"]["name"])
+        key = await self._write("create", kind, namespace, body["metadata"]["name"])
         if key in self.objects:
             raise AlreadyExists(key[2])
         return self.put(kind, namespace, body)
 
     async def patch(self, kind: Kind, namespace: str, name: str, body: Object, how: str) -> Object:
-        key = self._write(how, kind, namespace, name)
+        key = await self._write(how, kind, namespace, name)
         live = self.objects.get(key)
         meta = body.get("metadata", {})
         known = live["metadata"] if live else {}
@@ -116,7 +123,7 @@ class FakeCluster:
         return self._store(key, merged)
 
     async def replace_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
-        key = self._write("status", kind, namespace, name)
+        key = await self._write("status", kind, namespace, name)
         if key not in self.objects:
             raise NotFound(name)
         live = self.objects[key]
@@ -125,7 +132,7 @@ class FakeCluster:
         return self._store(key, {**live, "status": _pruned(_copy(body["status"]), self.prune)})
 
     async def delete(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
-        key = self._write("delete", kind, namespace, name)
+        key = await self._write("delete", kind, namespace, name)
         live = self.objects.get(key)
         if live is not None and live["metadata"]["uid"] == uid:
             del self.objects[key]
@@ -211,14 +218,17 @@ class FakeCluster:
         self.objects[key] = body
         return _copy(body)
 
-    def _write(self, verb: str, kind: Kind, namespace: str, name: str) -> Key:
+    async def _write(self, verb: str, kind: Kind, namespace: str, name: str) -> Key:
         if self.crash_after is not None and len(self.writes) >= self.crash_after:
             raise Killed
         self.writes.append((verb, kind.plural, name))
-        self._fail(verb, kind, name)
+        await self._fail(verb, kind, name)
         return kind.plural, namespace, name
 
-    def _fail(self, verb: str, kind: Kind, name: str) -> None:
+    async def _fail(self, verb: str, kind: Kind, name: str) -> None:
+        if self.hangs(verb, kind, name):
+            await asyncio.sleep(LOG_TIMEOUT_SECONDS if verb == "log" else TIMEOUT_SECONDS)
+            raise Unavailable(f"{verb} {kind.plural} {name}: TimeoutError")
         error = self.fault(verb, kind, name)
         if error is not None:
             raise error

@@ -1,10 +1,11 @@
 """Reads what engines answered to the fixed questions from the logs of their pods. I/O.
 
 `rollout.agreement` says whose are needed, `judge.answers` what a line means. Each start of an engine is asked
-about once. Nothing here can stop a pass: a log that can't be read, or that has begun anew since, leaves the
-answers unknown.
+about once. Nothing here can stop a pass, or hold it up for long: a log that can't be read, or that has begun
+anew since, leaves the answers unknown.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 LOG_BYTES = 1024 * 1024
 # A kubelet that can't be reached is asked again, but not in every pass for ever.
 MOST_TRIES = 3
+# How long a pass waits for logs, and of how many at once: each may be as long as LOG_BYTES.
+HEAR_SECONDS = 10.0
+AT_ONCE = 8
 
 Start = tuple[str, int]
 """One start of an engine: the uid of its pod, and how often its container was restarted."""
@@ -50,11 +54,23 @@ class Listener:
         self._complained = False
 
     async def hear(self, namespace: str, wanted: Iterable[Pod], heard: dict[Start, Heard]) -> None:
-        """Add to `heard` what the wanted pods answered."""
-        for pod in wanted:
-            known = heard.setdefault(_start(pod), Heard())
-            if not known.settled:
-                await self._read(namespace, pod, known)
+        """Add to `heard` what the wanted pods answered, as far as their logs are read in time: those first
+        that were asked for least, the others in a later pass."""
+        starts = [(pod, heard.setdefault(_start(pod), Heard())) for pod in wanted]
+        due = sorted((each for each in starts if not each[1].settled), key=lambda each: each[1].tries)
+        slots = asyncio.Semaphore(AT_ONCE)
+        reads = (self._in_turn(slots, namespace, pod, known) for pod, known in due)
+        try:
+            async with asyncio.timeout(HEAR_SECONDS):
+                await asyncio.gather(*reads)
+        except TimeoutError:
+            log.debug("%s: not all logs of pods were read within %.0f s", namespace, HEAR_SECONDS)
+
+    async def _in_turn(self, slots: asyncio.Semaphore, namespace: str, pod: Pod, known: Heard) -> None:
+        async with slots:
+            known.tries += 1
+            known.why = f"the log of pod {pod.name} can't be read: no answer"
+            await self._read(namespace, pod, known)
 
     async def _read(self, namespace: str, pod: Pod, known: Heard) -> None:
         since = None if pod.running_since is None else instant(pod.running_since)
@@ -64,7 +80,7 @@ class Listener:
             known.why, known.tries = f"the operator may not read logs (pods/log): {error}", MOST_TRIES
             self._complain(error)
         except (NotFound, Unavailable) as error:
-            known.why, known.tries = f"the log of pod {pod.name} can't be read: {error}", known.tries + 1
+            known.why = f"the log of pod {pod.name} can't be read: {error}"
         except ClusterError as error:
             known.why, known.tries = f"the log of pod {pod.name} can't be read: {error}", MOST_TRIES
         else:

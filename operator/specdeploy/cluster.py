@@ -49,7 +49,7 @@ class ClusterError(Exception):
       NotFound        404
       Conflict        409, the object is not what we read any more
       AlreadyExists   409, the name is in use
-      Forbidden       401, 403: rights are missing
+      Forbidden       401, 403: rights are missing, or a quota is used up
       Refused         400, 413, 422: this body will never be taken
       Unavailable     everything else, the network included: try again
     """
@@ -68,7 +68,7 @@ class AlreadyExists(ClusterError):  # noqa: N818
 
 
 class Forbidden(ClusterError):  # noqa: N818
-    """401 or 403."""
+    """401 or 403: it says nothing of the body."""
 
 
 class Refused(ClusterError):  # noqa: N818
@@ -95,8 +95,9 @@ _CONTENT: Mapping[Patch, str] = {
     "apply": "application/apply-patch+yaml",
     "force": "application/apply-patch+yaml",
 }
-# An admission webhook may answer 403 where it means the body; missing rights read "is forbidden".
-_DENIED = "denied the request"
+# A webhook or a policy may answer 403 where it means the body. Missing rights and a quota that is used up,
+# which also read "is forbidden", say nothing of it.
+_DENIED = ("denied the request", "denied request")
 
 
 class Cluster(Protocol):
@@ -274,7 +275,7 @@ def _result(method: str, path: str, status: int, payload: bytes) -> Object:
         return answer
     message = str(answer.get("message") if isinstance(answer, dict) else answer)
     error = _BY_STATUS.get(status, Unavailable)
-    if error is Forbidden and _DENIED in message:
+    if error is Forbidden and any(words in message for words in _DENIED):
         error = Refused
     if error is Conflict and isinstance(answer, dict) and answer.get("reason") == "AlreadyExists":
         error = AlreadyExists

@@ -1,81 +1,65 @@
-"""Reads everything one pass needs, live, and hands it on as an Observation. I/O; decides nothing."""
+"""Reads everything one pass needs, live, and hands it on as an Observation. I/O; decides nothing.
 
-from collections import Counter
+Without the object, its Deployments and its pods there is no pass. Whatever else can't be read, or not in
+time, is unknown, and the pass goes on.
+"""
+
+import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from specdeploy import judge
-from specdeploy.answers import Heard, Listener, Start, answers_of, forget_gone, unheard
+from specdeploy.answers import Listener, answers_of, forget_gone, unheard
 from specdeploy.api.findings import Reading, read_spec, read_status
 from specdeploy.api.names import ANNOTATION_ADOPT, KIND, LABEL_NAME
 from specdeploy.api.status import Status, seconds
-from specdeploy.cluster import BUDGETS, DEPLOYMENTS, PODS, SERVICES, Cluster, Kind, NotFound, Object
+from specdeploy.cluster import (
+    BUDGETS,
+    DEPLOYMENTS,
+    PODS,
+    SERVICES,
+    Cluster,
+    ClusterError,
+    Kind,
+    NotFound,
+    Object,
+)
 from specdeploy.engine.catalogue.load import NONE_OWN, Own
 from specdeploy.engine.image import vllm_version
 from specdeploy.measure import Measured, Measurer, Subject, tell
+from specdeploy.memory import Hindrances, Memory
 from specdeploy.metrics.sample import ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow
 from specdeploy.nodes import Nodes
 from specdeploy.observe import belongs, controller, deployment, owner_words, pods, strayed_labels
-from specdeploy.rollout import Deployment, Observation, Pod
+from specdeploy.rollout import Deployment, Observation, Pod, Unmade
 from specdeploy.rollout.agreement import to_be_heard
 from specdeploy.rollout.evidence import compares_serving
-from specdeploy.rollout.quiet import Kept, overlaid
+from specdeploy.rollout.quiet import overlaid
 from specdeploy.rollout.scene import Scene, arms_of, scene, staged
 
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Pruned:
-    """The CRD cut what was written last: in words, the meaning of what was sent, and until when (seconds
-    since the epoch) the same is not sent again."""
-
-    sentence: str
-    meaning: object
-    until: float
-
-
+# How long a pass waits for the Service and the budget.
+FRAME_SECONDS = 5.0
+_FRAME = {SERVICES: "Service", BUDGETS: "PodDisruptionBudget"}
 # An engine that does not tell its version is asked again, but not in every pass for ever.
 VERSION_TRIES = 3
-
-
-@dataclass
-class Memory:
-    """What is remembered of one object between passes, in this process only. Losing it costs a window.
-
-    `refused`: template -> the API server's words. `conflicts`: names of ours that others hold, with who.
-    `unreadable`: pod name -> why its counters could not be read in the last window. `troubles`: what was
-    logged of that window. `kept`: quiet parts of the status that are not stored yet; `written`: when the
-    status was last written, or first looked at (seconds since the epoch). `heard`: what engines answered
-    before they were ready. `version`: an image and the version that an engine with it has told; `asked`: pod
-    uid -> how often it was asked for it.
-    """
-
-    refused: dict[str, str] = field(default_factory=dict)
-    conflicts: dict[str, str] = field(default_factory=dict)
-    unreadable: Mapping[str, str] = field(default_factory=dict)
-    troubles: Mapping[str, str] = field(default_factory=dict)
-    pruned: Pruned | None = None
-    kept: Kept | None = None
-    written: float | None = None
-    heard: dict[Start, Heard] = field(default_factory=dict)
-    version: tuple[str, str] | None = None
-    asked: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
 class Gathered:
     """One pass's input: the object as read, its status as far as it could be read (`stored`) and with what is
-    known since (`status`), what was seen, the live Service and budget (None if there are none), the window
-    that has just ended, why pods were not read, and our Deployments with edited labels."""
+    known since (`status`), what was seen, the live Service and budget by kind (None: there is none; absent:
+    it could not be read), the window that has just ended, why pods were not read, and our Deployments with
+    edited labels."""
 
     raw: Object
     stored: Status
     status: Status
     seen: Observation
-    service: Object | None
-    budget: Object | None
+    frame: Mapping[Kind, Object | None]
     measured: MeasuredWindow | None
     failures: tuple[ScrapeFailure, ...] = ()
     strays: tuple[Object, ...] = ()
@@ -120,10 +104,10 @@ class Gatherer:
         deployments = tuple(deployment(d, uid) for d in raw_deployments)
         raw_pods = await self._cluster.list_all(PODS, namespace, selector)
         live = await self._pods(deployments, raw_pods)
-        service = await self._maybe(SERVICES, namespace, name)
-        budget = await self._maybe(BUDGETS, namespace, name)
+        now = self._clock()
+        frame = await self._frame(namespace, name, memory.unread, now)
         seen = Observation(
-            now=self._clock(),
+            now=now,
             name=name,
             namespace=namespace,
             uid=uid,
@@ -136,8 +120,10 @@ class Gatherer:
             slot_free=slot_free,
             default_image=self._default_image,
             catalogue=self._catalogue,
-            taken=(*_taken(raw, reading, service, budget), *memory.conflicts.values()),
-            refused=dict(memory.refused),
+            taken=(*_taken(raw, reading, frame), *memory.conflicts.words().values()),
+            refused=memory.refused.words(),
+            unmade={key: Unmade(found.since, found.words) for key, found in memory.unmade},
+            hindered=memory.hindered(now),
             missing_label=await self._missing_label(reading, live),
             # What an old CRD cuts out of a status is no malformed part.
             lost_status=() if memory.pruned else lost,
@@ -157,13 +143,37 @@ class Gatherer:
         )
         failures = tuple(measured.failures.values()) if measured else ()
         strays = tuple(d for d in raw_deployments if belongs(d, uid) and strayed_labels(d))
-        return Gathered(raw, stored, status, seen, service, budget, window, failures, strays)
+        return Gathered(
+            raw=raw,
+            stored=stored,
+            status=status,
+            seen=seen,
+            frame=frame,
+            measured=window,
+            failures=failures,
+            strays=strays,
+        )
 
-    async def _maybe(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        try:
-            return await self._cluster.get(kind, namespace, name)
-        except NotFound:
-            return None
+    async def _frame(
+        self, namespace: str, name: str, unread: Hindrances, now: float
+    ) -> dict[Kind, Object | None]:
+        """The live Service and budget, as far as they can be read, both at once."""
+        frame: dict[Kind, Object | None] = {}
+
+        async def look(kind: Kind) -> None:
+            what = f"{_FRAME[kind]} {name} can't be read"
+            try:
+                async with asyncio.timeout(FRAME_SECONDS):
+                    frame[kind] = await self._cluster.get(kind, namespace, name)
+            except NotFound:
+                frame[kind] = None
+            except (ClusterError, TimeoutError) as error:
+                unread.note(what, str(error) or f"no answer within {FRAME_SECONDS:.0f} s", now)
+                return
+            unread.clear(what)
+
+        await asyncio.gather(*(look(kind) for kind in _FRAME))
+        return frame
 
     async def _pods(self, deployments: tuple[Deployment, ...], raw_pods: list[Object]) -> tuple[Pod, ...]:
         """Pods of our own Deployments; others may carry our labels."""
@@ -251,12 +261,12 @@ def _ips(raw_pods: list[Object]) -> dict[str, str]:
     return {p["metadata"]["uid"]: p["status"]["podIP"] for p in raw_pods if p.get("status", {}).get("podIP")}
 
 
-def _taken(raw: Object, reading: Reading, service: Object | None, budget: Object | None) -> tuple[str, ...]:
+def _taken(raw: Object, reading: Reading, frame: Mapping[Kind, Object | None]) -> tuple[str, ...]:
     """Objects of our names that belong to others; a Service only where we would make one."""
     wants_service = reading.spec is not None and reading.spec.service.create
-    found = (("Service", service if wants_service else None), ("PodDisruptionBudget", budget))
+    found = ((kind, live) for kind, live in frame.items() if kind is not SERVICES or wants_service)
     return tuple(
-        name_taken(kind, raw, live) for kind, live in found if live is not None and not may_write(raw, live)
+        name_taken(_FRAME[kind], raw, live) for kind, live in found if live and not may_write(raw, live)
     )
 
 

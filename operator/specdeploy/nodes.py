@@ -1,5 +1,9 @@
-"""What nodes are like: the kind of their GPUs, by label. I/O, with a memory of some minutes."""
+"""What nodes are like: the kind of their GPUs, by label. I/O, with a memory of some minutes.
 
+Nothing here can stop a pass, or hold it up for long: what is not read in time is unknown for a minute.
+"""
+
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
@@ -15,6 +19,9 @@ KEPT_SECONDS = 600.0
 FAILURE_KEPT_SECONDS = 60.0
 LIST_KEPT_SECONDS = 60.0
 _MAX_NODES = 10_000
+# How long a pass waits for all nodes that it asks for, and of how many at once.
+LOOK_SECONDS = 5.0
+AT_ONCE = 16
 
 
 class Nodes:
@@ -24,49 +31,61 @@ class Nodes:
         self._cluster = cluster
         self._clock = clock
         self._kinds: dict[str, tuple[float, str | None]] = {}
-        self._listed: tuple[float, list[Node]] = (-LIST_KEPT_SECONDS, [])
+        self._listed: tuple[float, list[Node] | None] = (-LIST_KEPT_SECONDS, None)
         self._complained = False
 
     async def kinds(self, names: Iterable[str]) -> dict[str, str]:
         """Node name -> kind of GPU; a node without the labels, or that can't be read, is left out."""
-        found = {name: await self._kind(name) for name in sorted(set(names))}
-        return {name: kind for name, kind in found.items() if kind is not None}
+        wanted = sorted(set(names))
+        due = [name for name in wanted if self._clock() >= self._kinds.get(name, (0.0, None))[0]]
+        if len(self._kinds) + len(due) > _MAX_NODES:
+            self._kinds.clear()
+        slots = asyncio.Semaphore(AT_ONCE)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await asyncio.gather(*(self._look(name, slots) for name in due))
+        except TimeoutError as error:
+            self._complain(error)
+        for name in due:  # what was known of one without an answer stays
+            until, kind = self._kinds.get(name, (0.0, None))
+            if self._clock() >= until:
+                self._keep(name, kind, FAILURE_KEPT_SECONDS)
+        return {name: kind for name in wanted if (kind := self._kinds[name][1]) is not None}
 
     async def advice(self, wanted: Accelerator) -> str | None:
         """What to do where nodes lack what is wanted; None where they don't, and while that can't be told."""
-        try:
-            return advice(wanted, await self._all())
-        except ClusterError as error:
-            self._complain(error)
-            return None
+        listed = await self._all()
+        return None if listed is None else advice(wanted, listed)
 
-    async def _kind(self, name: str) -> str | None:
-        until, kind = self._kinds.get(name, (0.0, None))
-        if self._clock() < until:
-            return kind
-        kept = KEPT_SECONDS
-        try:
-            kind = kind_of(_labels(await self._cluster.get(NODES, "", name)))
-        except NotFound:
-            kind = None
-        except ClusterError as error:
-            self._complain(error)
-            kept = FAILURE_KEPT_SECONDS  # what was known of it stays
-        if len(self._kinds) >= _MAX_NODES:
-            self._kinds.clear()
-        self._kinds[name] = (self._clock() + kept, kind)
-        return kind
+    async def _look(self, name: str, slots: asyncio.Semaphore) -> None:
+        async with slots:
+            try:
+                self._keep(name, kind_of(_labels(await self._cluster.get(NODES, "", name))), KEPT_SECONDS)
+            except NotFound:
+                self._keep(name, None, KEPT_SECONDS)
+            except ClusterError as error:
+                self._complain(error)
 
-    async def _all(self) -> list[Node]:
+    def _keep(self, name: str, kind: str | None, seconds: float) -> None:
+        self._kinds[name] = (self._clock() + seconds, kind)
+
+    async def _all(self) -> list[Node] | None:
+        """None: they can't be read."""
         now = self._clock()
         if now - self._listed[0] >= LIST_KEPT_SECONDS:
-            self._listed = (now, [_node(n) for n in await self._cluster.list_all(NODES, "")])
+            self._listed = (now, None)
+            try:
+                async with asyncio.timeout(LOOK_SECONDS):
+                    self._listed = (now, [_node(n) for n in await self._cluster.list_all(NODES, "")])
+            except (ClusterError, TimeoutError) as error:
+                self._complain(error)
         return self._listed[1]
 
-    def _complain(self, error: ClusterError) -> None:
+    def _complain(self, error: Exception) -> None:
         """Once: without nodes everything works but the comparison of GPUs."""
         if not self._complained:
-            log.warning("nodes can't be read; different kinds of GPU are not told apart: %s", error)
+            why = str(error) or f"no answer within {LOOK_SECONDS:.0f} s"
+            log.warning("nodes can't be read; different kinds of GPU are not told apart: %s", why)
             self._complained = True
 
 

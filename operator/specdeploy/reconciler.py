@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from specdeploy.apply import Applied, Applier
 from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, NotFound, Object
-from specdeploy.gather import Gathered, Gatherer, Key, Memory
+from specdeploy.gather import Gathered, Gatherer, Key
+from specdeploy.memory import Memory
 from specdeploy.metrics.windows import WindowBook
 from specdeploy.rollout import Step, advance, plan
 from specdeploy.rollout.scene import scene
@@ -18,8 +19,9 @@ from specdeploy.storing import StatusWriter, Stored
 from specdeploy.telemetry import Telemetry
 
 RESYNC_SECONDS = 600.0
-# Services and budgets of others are not watched: look whether a name is free now.
-TAKEN_SECONDS = 30.0
+# No event tells that a name is free now, or a quota larger: what is in the way is tried again so often at
+# the least, and ever more slowly until then.
+OBSTRUCTED_SECONDS = 30.0
 _SHORTEST_SECONDS = 0.05
 
 
@@ -65,7 +67,7 @@ class Reconciler:
         finally:  # what was decided is stored, so it is told, whatever became of the children
             decided = step.events if stored.decided else ()
             await self._applier.tell(found, (*decided, *applied.events))
-        return 0.0 if applied.again else self._delay(found, step)
+        return min(self._delay(found, step), _sooner(applied, memory))
 
     async def _read(self, key: Key) -> Object | None:
         try:
@@ -125,7 +127,20 @@ class Reconciler:
     def _delay(self, found: Gathered, step: Step) -> float:
         """Seconds until time alone may change something; some spread, so that not all come at once."""
         spread = 0.9 + 0.2 * (sum(found.seen.uid.encode()) % 100) / 100
-        longest = (TAKEN_SECONDS if found.seen.taken else RESYNC_SECONDS) * spread
+        longest = (OBSTRUCTED_SECONDS if found.seen.taken else RESYNC_SECONDS) * spread
         if step.next_check is None:
             return longest
         return min(longest, max(_SHORTEST_SECONDS, step.next_check - self._clock()))
+
+
+def _sooner(applied: Applied, memory: Memory) -> float:
+    """Seconds until a pass that was not all done is repeated: none after the first that ended early."""
+    memory.repeats = memory.repeats + 1 if applied.again else 0
+    memory.failing = memory.failing + 1 if memory.obstructed else 0
+    if memory.repeats:
+        return _doubling(memory.repeats - 1)
+    return _doubling(memory.failing) if memory.failing else RESYNC_SECONDS
+
+
+def _doubling(times: int) -> float:
+    return min(OBSTRUCTED_SECONDS, 2.0 ** min(times - 1, 8)) if times > 0 else 0.0

@@ -13,7 +13,8 @@ from specdeploy.api.findings import read_status
 from specdeploy.api.reasons import Condition
 from specdeploy.api.status import Status
 from specdeploy.cluster import SPEC_DEPLOYMENTS, Cluster, Object
-from specdeploy.gather import Gathered, Memory, Pruned
+from specdeploy.gather import Gathered
+from specdeploy.memory import Memory, Pruned
 from specdeploy.rollout import quiet
 from specdeploy.rollout.quiet import Kept
 from specdeploy.telemetry import Telemetry

@@ -331,12 +331,13 @@ async def test_a_refused_baseline_is_told_with_the_servers_words_and_mended_by_t
     assert stage.condition("Ready")[:2] == ("True", "Serving")
 
 
-async def test_missing_rights_for_children_stop_the_pass_and_not_the_status() -> None:
+async def test_missing_rights_for_deployments_are_told_and_stop_nothing_else() -> None:
     stage = make()
     stage.cluster.fault = lambda verb, kind, name: Forbidden("no") if verb == "create" else None
-    with pytest.raises(Forbidden):
-        await stage.look()
+    await stage.run(8)
     assert stage.serving() == "baseline"
+    assert stage.condition("Ready") == ("False", "ChildRefused", "a Deployment can't be made: no")
+    assert len(stage.cluster.of(SERVICES)) == len(stage.cluster.of(BUDGETS)) == 1
 
 
 async def test_a_deployment_that_changed_since_it_was_read_is_read_again_before_it_is_scaled() -> None:

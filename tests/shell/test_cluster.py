@@ -102,6 +102,16 @@ async def test_every_verb_asks_what_it_should(api: tuple[KubernetesCluster, Api]
         (409, {"reason": "AlreadyExists", "message": "exists"}, AlreadyExists),
         (403, {"message": 'deployments.apps is forbidden: User "x" cannot create'}, Forbidden),
         (403, {"message": 'admission webhook "policy" denied the request: no'}, Refused),
+        (
+            403,
+            {"message": "is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"},
+            Refused,
+        ),
+        (
+            403,
+            {"message": 'deployments.apps "x" is forbidden: exceeded quota: team, requested: 1'},
+            Forbidden,
+        ),
         (401, {"message": "Unauthorized"}, Forbidden),
         (422, {"message": "spec.replicas: Invalid value"}, Refused),
         (400, {"message": "bad"}, Refused),

@@ -50,6 +50,10 @@ class Reason(Word):
     CAPACITY_LOST = "CapacityLost", "the pod borrowed for a trial can't be placed again"
     INVALID_SPEC = "InvalidSpec", "a field is wrong; what served before serves on"
     NAME_TAKEN = "NameTaken", "an object of that name belongs to somebody else; nothing is taken over"
+    CHILD_REFUSED = (
+        "ChildRefused",
+        "an object of ours can't be read or written: rights, quota, policy, webhook; the message says which",
+    )
     CRD_OUTDATED = "CRDOutdated", "the CRD in the cluster is older than this operator"
     ROLLING = "Rolling", "pods move to another revision, one by one"
     SETTLED = "Settled", "every pod is where it should be"
@@ -108,7 +112,7 @@ class TrialReason(Word):
     TOO_FEW_REPLICAS = "TooFewReplicas", "baseline and trial don't fit into replicas; scale up"
     TOO_MANY_TRIALS = "TooManyTrials", "the operator runs as many trials as it may (its setting maxTrials)"
     UNSCHEDULABLE = "Unschedulable", "no node has room for its pod, though what it borrowed is gone"
-    PODS_REFUSED = "PodsRefused", "its pods are refused at creation: quota, policy, webhook, service account"
+    PODS_REFUSED = "PodsRefused", "its Deployment or pods are refused: quota, policy, webhook, service account"
     NO_CAPACITY = "NoCapacity", "no node took the last trial's pod; tried again later"
     NOT_SENSITIVE = "NotSensitive", "too noisy, or too few windows, to promote even 1.5x by the deadline"
     POD_REPLACED = "PodReplaced", "its pod was drained, evicted or deleted; windows pause, evidence is kept"
@@ -177,7 +181,7 @@ class VerdictReason(Word):
     INVALID_DRAFTER = "InvalidDrafter", "this engine can't run it as written"
     REFUSED = "Refused", "the API server refused its Deployment; the message has its words"
     UNSCHEDULABLE = "Unschedulable", "no node took its pod, though what it borrowed was gone"
-    PODS_REFUSED = "PodsRefused", "its pods were refused at creation; the message has the words"
+    PODS_REFUSED = "PodsRefused", "its pods were refused, or its Deployment for now; the message has the words"
     STALLED = "Stalled", "requests ran and no token came, with /health answering"
     BAD_CONFIG = "BadConfig", "the engine refused its arguments (exit code 2)"
     CRASHED = "Crashed", "the engine exited with an error"

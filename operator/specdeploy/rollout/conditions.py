@@ -9,7 +9,7 @@ from specdeploy.api.reasons import Reason
 from specdeploy.api.status import Condition, Status, instant, seconds
 from specdeploy.rollout.candidates import hold
 from specdeploy.rollout.health import Ailment, ailment
-from specdeploy.rollout.observation import Pod
+from specdeploy.rollout.observation import HICCUP_SECONDS, Pod
 from specdeploy.rollout.protected import protected
 from specdeploy.rollout.scene import Scene, settled, staged
 from specdeploy.rollout.stuck import homeless, leaving, overstay
@@ -68,7 +68,16 @@ def _broken(scene: Scene, status: Status) -> Verdict | None:
             return "False", Reason.INVALID_SPEC, f"the API server refused a Deployment: {words}"
     if scene.seen.taken:
         return "False", Reason.NAME_TAKEN, _with_more(list(scene.seen.taken))
-    return None
+    hindered = [*_unmade(scene, status), *scene.seen.hindered]
+    return ("False", Reason.CHILD_REFUSED, _with_more(hindered)) if hindered else None
+
+
+def _unmade(scene: Scene, status: Status) -> list[str]:
+    """Deployments of what serves that could not be made for a while, as sentences."""
+    stored = (arm for arm in (status.serving, status.baseline) if arm is not None)
+    found = (scene.seen.unmade.get(template) for template in dict.fromkeys(arm.template for arm in stored))
+    lasting = [each for each in found if each is not None and scene.now - each.since >= HICCUP_SECONDS]
+    return [f"a Deployment can't be made: {each.words}" for each in lasting]
 
 
 def _enough(scene: Scene, status: Status) -> Verdict:

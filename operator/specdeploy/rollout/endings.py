@@ -168,6 +168,11 @@ def no_capacity(case: Case, _: Spec) -> Ending | None:
     if since is None or case.scene.now - seconds(since) < CAPACITY_SECONDS:
         return None
     wait, existing = backoff(case.trial.attempt), case.scene.deployment(case.trial.template)
+    unmade = case.scene.seen.unmade.get(case.trial.template)
+    if unmade is not None:
+        words = unmade.words[:300]
+        text = f"{case.trial.drafter}: its Deployment can't be made ({words}); tried again in {wait:.0f} s"
+        return Ending(Outcome.NO_CAPACITY, "PodsRefused", text, retry_after=wait)
     if existing is not None and existing.failure:
         words = existing.failure[:300]
         text = f"{case.trial.drafter}: its pods are refused ({words}); tried again in {wait:.0f} s"

@@ -11,6 +11,9 @@ from specdeploy.engine.catalogue.load import NONE_OWN, Own
 from specdeploy.judge import Window
 from specdeploy.judge.answers import Answers
 
+# What is over by then is nothing that a person need know. In seconds.
+HICCUP_SECONDS = 20.0
+
 
 @dataclass(frozen=True)
 class Exit:
@@ -21,6 +24,15 @@ class Exit:
     reason: str
     message: str
     ran: float | None = None
+
+
+@dataclass(frozen=True)
+class Unmade:
+    """A Deployment that could not be made, for a reason that may pass (rights, a quota, a broken webhook):
+    since when (seconds since the epoch), and the API server's words."""
+
+    since: float
+    words: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +92,8 @@ class Observation:
     """Everything that one pass has seen.
 
     `refused`: template -> the API server's words when its Deployment could not be created.
+    `unmade`: template -> the same for a reason that may pass.
+    `hindered`: what else could not be read or written for a while, as sentences.
     `taken`: objects of our names that belong to somebody else, as sentences.
     `catalogue`: what the operator was given beside the catalogue's own entries.
     `unreadable`: pod name -> why its counters could not be read in the last window.
@@ -105,6 +119,8 @@ class Observation:
     catalogue: Own = NONE_OWN
     taken: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
+    unmade: Mapping[str, Unmade] = field(default_factory=dict)
+    hindered: tuple[str, ...] = ()
     unreadable: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, Answers] = field(default_factory=dict)
     unheard: Mapping[str, str] = field(default_factory=dict)
@@ -112,3 +128,8 @@ class Observation:
     missing_label: str | None = None
     lost_status: tuple[str, ...] = ()
     crd_outdated: str | None = None
+
+    def barred(self, template: str) -> str | None:
+        """Why a template's Deployment can't be made now; None while nothing is known."""
+        unmade = self.unmade.get(template)
+        return self.refused.get(template) if unmade is None else unmade.words

@@ -12,6 +12,7 @@ from specdeploy.api.reasons import TrialState
 from specdeploy.api.status import Status
 from specdeploy.engine.revision import Template
 from specdeploy.rollout.observation import Deployment, Observation, Pod
+from specdeploy.rollout.reach import within_reach
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
 from specdeploy.rollout.scene import scene as read
 from specdeploy.rollout.stuck import leaving
@@ -54,6 +55,7 @@ def plan(seen: Observation, status: Status) -> Plan:
 
 
 def _next_counts(scene: Scene, status: Status, wanted: Mapping[str, int]) -> dict[str, int]:
+    wanted = within_reach(scene, status, wanted)
     counts = {d.template: d.replicas for d in scene.ours}
     counts.update({t: 0 for t in wanted if t not in counts and scene.buildable(t) is not None})
     _drop_at_once(scene, status, wanted, counts)

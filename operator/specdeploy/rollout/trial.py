@@ -110,9 +110,9 @@ def _room(scene: Scene, trial: TrialStatus) -> TrialStatus:
 
 
 def _stuck(scene: Scene, template: str) -> TrialReason | None:
-    """Why pods of a template can't come: refused at creation, or no node has room."""
+    """Why pods of a template can't come: they or their Deployment are refused, or no node has room."""
     existing = scene.deployment(template)
-    if existing is not None and existing.failure:
+    if template in scene.seen.unmade or (existing is not None and existing.failure):
         return TrialReason.PODS_REFUSED
     unplaced = any(homeless(p, scene.now) is not None for p in scene.pods(template))
     return TrialReason.UNSCHEDULABLE if unplaced else None
