@@ -105,9 +105,6 @@ _CHOICES: dict[str, str] = {
         xpu_woq
     """,
     "--logprobs-mode": "processed_logits processed_logprobs raw_logits raw_logprobs",
-    "--mamba-cache-dtype": "auto bfloat16 float16 float32",
-    "--mamba-cache-mode": "align all none",
-    "--mamba-ssm-cache-dtype": "auto bfloat16 float16 float32",
     "--max-lora-rank": "1 8 16 32 64 128 256 320 512",
     "--mm-encoder-tp-mode": "data weights",
     "--mm-hasher-algorithm": "blake3 sha256 sha512",

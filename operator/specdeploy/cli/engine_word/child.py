@@ -173,7 +173,9 @@ def parse(parser: FlexibleArgumentParser, check_server: Callable[[Any], None], a
             # vLLM writes into objects that are the parser's own defaults.
             parsed = copy.deepcopy(parser.parse_args(["serve", *arguments]))
             ServeSubcommand().validate(parsed)
-            if not (parsed.tool_parser_plugin or parsed.reasoning_parser_plugin):  # files of the image
+            if parsed.reasoning_parser_plugin:  # a file of the image, and what it adds is not known here
+                parsed.reasoning_parser = ""
+            if not (parsed.tool_parser_plugin or parsed.reasoning_parser_plugin):
                 check_server(parsed)
     except SystemExit as stop:
         raise Refusal(complaint.getvalue().rpartition(": error: ")[2].strip()) from stop
