@@ -93,14 +93,19 @@ def completed(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def object_refusals(body: Mapping[str, Any]) -> Iterator[Refusal]:
     """All that is wrong with a SpecDeployment that was `completed`; its status is not looked at."""
-    for key in body:
-        if key not in _OBJECT:
-            yield unknown((key,), _OBJECT)
-    yield from _of_metadata(body.get("metadata"))
+    yield from frame_refusals(body)
     if body["spec"] is None:
         yield Refusal(("spec",), Refused.MISSING, "is required", "add it")
     else:
         yield from refusals(spec_schema(), body["spec"], ("spec",))
+
+
+def frame_refusals(body: Mapping[str, Any]) -> Iterator[Refusal]:
+    """What is wrong with an object around its spec."""
+    for key in body:
+        if key not in _OBJECT:
+            yield unknown((key,), _OBJECT)
+    yield from _of_metadata(body.get("metadata"))
 
 
 def _of_metadata(metadata: Any) -> Iterator[Refusal]:

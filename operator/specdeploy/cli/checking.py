@@ -79,9 +79,29 @@ def check(read: Read, spec: Spec, *, asked: Version | None = None, extra: tuple[
     return Checked(spec, whole, on_drafters(setting), version or NEWEST, told_by)
 
 
+class Checks:
+    """`check` with what is the same for all specs. Of equal specs, which `reading` gives as one, it is asked
+    once."""
+
+    def __init__(self, asked: Version | None, extra: tuple[Target, ...]) -> None:
+        self._asked, self._extra = asked, extra
+        self._known: dict[int, Checked] = {}
+
+    def of(self, read: Read, spec: Spec) -> Checked:
+        """What the rules find on it."""
+        known = self._known.get(id(spec))
+        if known is None:
+            known = self._known[id(spec)] = check(read, spec, asked=self._asked, extra=self._extra)
+        return known
+
+
 def _with_all_listed(found: tuple[Finding, ...], read: Read, setting: Setting) -> tuple[Finding, ...]:
     """The findings on a spec without the advice to list what is listed and can't be read."""
-    stand_ins = _stand_ins(read.left_out) if any(each.code == UNLISTED.code for each in found) else []
+    stand_ins = (
+        _stand_ins(read.left_out)
+        if read.left_out and any(each.code == UNLISTED.code for each in found)
+        else []
+    )
     if not stand_ins:
         return found
     spec = setting.spec.model_copy(update={"drafters": [*(setting.spec.drafters or []), *stand_ins]})

@@ -21,8 +21,9 @@ from specdeploy.cli.exits import FAILED, usage
 if TYPE_CHECKING:
     from specdeploy.api.rule import Finding, Rule
     from specdeploy.api.spec import Spec
-    from specdeploy.cli.checking import Report
-    from specdeploy.cli.reading import Located
+    from specdeploy.cli.checking import Checks, Report
+    from specdeploy.cli.progress import Progress
+    from specdeploy.cli.reading import Located, Source
     from specdeploy.engine.catalogue.entries import Target
     from specdeploy.engine.versions import Version
 
@@ -88,25 +89,37 @@ def lint(  # noqa: PLR0913, PLR0917  (its options)
 
 
 def _report(files: list[str], version: Version | None, extra: tuple[Target, ...], ask: Ask | None) -> Report:
-    from specdeploy.cli.checking import Report, check, located  # noqa: PLC0415
-    from specdeploy.cli.reading import NoFileError, contents, sources  # noqa: PLC0415
+    from specdeploy.cli.checking import Checks, Report  # noqa: PLC0415
+    from specdeploy.cli.progress import Progress  # noqa: PLC0415
+    from specdeploy.cli.reading import NoFileError, sources  # noqa: PLC0415
 
-    report = Report()
+    report, checks, progress = Report(), Checks(version, extra), Progress()
     try:
         for source in sources(files):
-            held = contents(source)
-            readable = [(read, read.spec) for read in held.objects if read.spec is not None]
-            pairs = [(read, check(read, spec, asked=version, extra=extra)) for read, spec in readable]
-            findings = [
-                (read, (*each.findings, *(ask(each.spec) if ask and read.whole else ())))
-                for read, each in pairs
-            ]
-            report.add(held, located(held, findings), [checked for _, checked in pairs])
+            _add(report, source, checks, ask, progress)
     except NoFileError as error:
         usage(str(error))
+    finally:
+        progress.end()
     if not report.objects and not report.found:
         usage(nothing_in(files))
     return report
+
+
+def _add(report: Report, source: Source, checks: Checks, ask: Ask | None, progress: Progress) -> None:
+    """What one file holds, and what is found in it."""
+    from specdeploy.cli.checking import located  # noqa: PLC0415
+    from specdeploy.cli.reading import contents  # noqa: PLC0415
+
+    progress.reading(len(source.text))
+    held, checked, findings = contents(source), [], []
+    for read in held.objects:
+        if read.spec is not None:
+            found = checks.of(read, read.spec)
+            checked.append(found)
+            findings.append((read, (*found.findings, *(ask(found.spec) if ask and read.whole else ()))))
+        progress.checked()
+    report.add(held, located(held, findings), checked)
 
 
 def nothing_in(files: list[str]) -> str:
