@@ -285,6 +285,50 @@ def test_a_guard_that_can_not_be_read_is_told_and_begins_anew() -> None:
     assert protected(world) == ("True", "Holdback")
 
 
+WRONG = {
+    "same-engine": {"podTemplate": {"labels": {"specdeploy.dev/name": "x"}}},
+    "another": {"args": ["--port=1"]},
+}
+
+
+@pytest.mark.parametrize("engine", WRONG.values(), ids=WRONG)
+def test_while_the_spec_is_wrong_the_guard_takes_off_what_is_slow_and_its_pods_go(
+    engine: dict[str, object],
+) -> None:
+    """It was taken off in words, or not even looked at, and no pod moved."""
+    world = fresh(DFLASH, replicas=8).settle().change(engine=engine).run(60)
+    assert world.reason(Kind.READY) == "InvalidSpec"
+    assert protected(world) == ("True", "Holdback")
+    world.engines["dflash"].speed = 0.4
+    world.run(600, lambda w: w.serving() == "baseline")
+    assert protected(world) == ("False", "TakenOff")
+    assert "of dflash, which was taken off, still serve" in (world.typed.message or "")
+    world.run(600)
+    assert world.replicas() == {"baseline": 8}
+    assert protected(world) == ("True", "BaselineServes")
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["left", "left-and-back"])
+def test_what_serves_on_an_engine_that_was_left_is_not_compared_while_the_spec_is_wrong(back: bool) -> None:
+    world = served().change(engine={"args": ["--max-num-seqs=64"]}, paused=True).run(60)
+    if back:
+        world.change(engine={}).run(60)
+    labels = {"podTemplate": {"labels": {"specdeploy.dev/name": "x"}}}
+    world.change(engine={**({} if back else {"args": ["--max-num-seqs=64"]}), **labels}).run(60)
+    assert protected(world)[1] == ("Holdback" if back else "InvalidSpec")
+
+
+def test_a_promotion_under_a_spec_that_is_wrong_is_reversed_by_the_guard() -> None:
+    world = fresh(DFLASH, replicas=8, promotion={"steps": [50, 100]})
+    world.run(20000, lambda w: w.replicas().get("dflash", 0) >= 3).run(100)
+    assert world.state == "Promoting"
+    world.change(engine={"args": ["--port=1"]}).run(20)
+    world.engines["dflash"].speed = 0.4
+    world.run(900)
+    assert world.replicas() == {"baseline": 8}
+    assert verdict(world).reason == "GuardAlarm"
+
+
 def test_under_an_unreadable_spec_nothing_is_compared_and_nothing_is_taken_off() -> None:
     world = served().change(engine="none").run(100)
     assert protected(world) == ("Unknown", "InvalidSpec")

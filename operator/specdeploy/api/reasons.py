@@ -66,6 +66,7 @@ class Reason(Word):
     )
     NOT_READY = "NotReady", "a trial waits until what serves is ready"
     BASELINE_SERVES = "BaselineServes", "nothing is there that could be slower than the baseline"
+    TAKEN_OFF = "TakenOff", "what was taken off still serves with some pods, which are on their way back"
     HOLDBACK = "Holdback", "baseline pods run beside what serves, and the guard compares them"
     CHECKING = "Checking", "a re-check runs: a pod is borrowed for the baseline"
     BETWEEN_CHECKS = "BetweenChecks", "the baseline's pods are given back until the next re-check"
@@ -112,7 +113,10 @@ class TrialReason(Word):
     TOO_FEW_REPLICAS = "TooFewReplicas", "baseline and trial don't fit into replicas; scale up"
     TOO_MANY_TRIALS = "TooManyTrials", "the operator runs as many trials as it may (its setting maxTrials)"
     UNSCHEDULABLE = "Unschedulable", "no node has room for its pod, though what it borrowed is gone"
-    PODS_REFUSED = "PodsRefused", "its Deployment or pods are refused: quota, policy, webhook, service account"
+    PODS_REFUSED = (
+        "PodsRefused",
+        "its Deployment or pods are refused: quota, policy, webhook, service account",
+    )
     NO_CAPACITY = "NoCapacity", "no node took the last trial's pod; tried again later"
     NOT_SENSITIVE = "NotSensitive", "too noisy, or too few windows, to promote even 1.5x by the deadline"
     POD_REPLACED = "PodReplaced", "its pod was drained, evicted or deleted; windows pause, evidence is kept"
@@ -181,7 +185,10 @@ class VerdictReason(Word):
     INVALID_DRAFTER = "InvalidDrafter", "this engine can't run it as written"
     REFUSED = "Refused", "the API server refused its Deployment; the message has its words"
     UNSCHEDULABLE = "Unschedulable", "no node took its pod, though what it borrowed was gone"
-    PODS_REFUSED = "PodsRefused", "its pods were refused, or its Deployment for now; the message has the words"
+    PODS_REFUSED = (
+        "PodsRefused",
+        "its pods were refused, or its Deployment for now; the message has the words",
+    )
     STALLED = "Stalled", "requests ran and no token came, with /health answering"
     BAD_CONFIG = "BadConfig", "the engine refused its arguments (exit code 2)"
     CRASHED = "Crashed", "the engine exited with an error"

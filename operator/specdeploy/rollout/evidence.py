@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant
+from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant, seconds
 from specdeploy.judge import (
     TRIAL,
     Cause,
@@ -47,14 +47,19 @@ class Judged:
 
 
 def compares_serving(scene: Scene, status: Status) -> bool:
-    """Whether the trial must beat what serves, too: a drafter that serves on the current engine.
+    """Whether what serves is compared with the baseline, and a trial must beat it, too: a drafter that serves
+    on the baseline's engine.
 
-    One that serves on an engine the spec has left behind is no yardstick: it is going anyway.
+    One that serves on an engine the spec has left behind is no yardstick: it is going anyway. A spec that is
+    wrong asks for no engine, and the baseline stays as it is: then what counts is which of the two came last.
     """
-    serving = status.serving
-    return (
-        serving is not None and serving.name != BASELINE and scene.by_revision(serving.revision) is not None
-    )
+    serving, arm = status.serving, status.baseline
+    if serving is None or arm is None or serving.name == BASELINE or scene.spec is None:
+        return False
+    if scene.valid:
+        return scene.by_revision(serving.revision) is not None
+    both = scene.by_revision(serving.revision) is not None and scene.by_revision(arm.revision) is not None
+    return both or seconds(serving.since) >= seconds(arm.since)
 
 
 def yardsticks(scene: Scene, status: Status) -> frozenset[str]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Reason
-from specdeploy.api.status import BaselineStatus, Serving, Status, instant, seconds
+from specdeploy.api.status import BaselineStatus, Rollback, Serving, Status, instant, seconds
 from specdeploy.rollout.candidates import check_hold
 from specdeploy.rollout.evidence import compares_serving
 from specdeploy.rollout.scene import Scene, holds_back
@@ -19,19 +19,30 @@ def protected(scene: Scene, status: Status) -> Answer:
     serving, arm = status.serving, status.baseline
     if scene.replicas == 0:
         return "Unknown", Reason.SCALED_TO_ZERO, "replicas is 0"
+    if status.rollback is not None:
+        return "False", Reason.TAKEN_OFF, _taken_off(scene, status.rollback)
     if serving is None or arm is None or serving.name == BASELINE:
         return "True", Reason.BASELINE_SERVES, "no drafter serves that could be slower"
-    if not compares_serving(scene, status) and not scene.valid:
-        return "Unknown", Reason.INVALID_SPEC, "what serves goes on; the spec does not tell its engine"
     if not compares_serving(scene, status):
-        text = (
-            f"{serving.name} runs on an engine that the spec asks for no more: it serves until it is proven "
-            "on the new one, or the baseline takes over"
-        )
-        return "False", Reason.OTHER_ENGINE, text
+        return _not_compared(scene, serving)
     if not holds_back(status):
         return _between(scene, status, serving, arm)
     return _beside(scene, serving, arm)
+
+
+def _not_compared(scene: Scene, serving: Serving) -> Answer:
+    if not scene.valid:
+        return "Unknown", Reason.INVALID_SPEC, "what serves goes on; the spec does not tell its engine"
+    text = (
+        f"{serving.name} runs on an engine that the spec asks for no more: it serves until it is proven "
+        "on the new one, or the baseline takes over"
+    )
+    return "False", Reason.OTHER_ENGINE, text
+
+
+def _taken_off(scene: Scene, back: Rollback) -> str:
+    ready = sum(p.ready for p in scene.pods(back.template))
+    return f"{ready} pods of {back.drafter}, which was taken off, still serve"
 
 
 def _beside(scene: Scene, serving: Serving, arm: BaselineStatus) -> Answer:

@@ -23,6 +23,7 @@ from specdeploy.rollout.decision import Event
 from specdeploy.rollout.endings import CAPACITY_SECONDS
 from specdeploy.rollout.evidence import compares_serving, settings_of
 from specdeploy.rollout.health import ailment
+from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.protected import moments as freshness
 from specdeploy.rollout.retention import (
     EARLY_CHECKS,
@@ -202,8 +203,11 @@ def _hindrance(post: _Post, since: float) -> str | None:
         return f"the baseline's Deployment can't be made ({barred[:200]})"
     if existing is not None and existing.failure:
         return f"the baseline's pods are refused ({existing.failure[:200]})"
-    if leaving(scene):
-        return None
+    return None if leaving(scene) else _unplaced(post, pods)
+
+
+def _unplaced(post: _Post, pods: tuple[Pod, ...]) -> str | None:
+    """That no node takes the baseline's pod."""
     late = [p for p in pods if post.now - p.created >= CAPACITY_SECONDS]
     words = next((words for p in late if (words := homeless(p, post.now)) is not None), None)
     return None if words is None else f"no node takes the baseline's pod ({words[:200]})"

@@ -31,13 +31,14 @@ def overstay(scene: Scene) -> str | None:
         return None
     where = f" of node {found.node}" if found.node else ""
     return (
-        f"pod {found.name} should be gone since {instant(found.gone_by)} and is not: look at the kubelet{where}; "
-        "it is not waited for"
+        f"pod {found.name} should be gone since {instant(found.gone_by)} and is not: look at the "
+        f"kubelet{where}; it is not waited for"
     )
 
 
 def homeless(pod: Pod, now: float) -> str | None:
-    """Why a pod has no node, in the words of whoever keeps it from one; None while it has or may soon have."""
+    """Why a pod has no node, in the words of whoever keeps it from one; None while it has or may soon have
+    one."""
     if pod.terminating or pod.node is not None:
         return None
     if pod.unschedulable is not None:

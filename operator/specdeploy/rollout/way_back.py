@@ -76,7 +76,7 @@ def _lacks_nodes(back: Rollback, now: float) -> bool:
 
 
 def _homeless(scene: Scene) -> list[str]:
-    """Pods that no node takes although it takes their like: a place is missing, nothing is wrong with them."""
+    """Pods that no node takes although one takes their like: a place is missing, they are right."""
     pods = [p for p in scene.seen.pods if homeless(p, scene.now) is not None]
     return [p.name for p in pods if any(q.ready for q in scene.pods(p.template))]
 

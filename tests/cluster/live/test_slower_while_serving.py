@@ -71,15 +71,18 @@ def protections(stage: Stage, name: str) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("fades", ["BaselineServes", "Holdback", "BaselineServes"]),
-        ("checked", ["BaselineServes", "Holdback", "BetweenChecks", "Checking", "BaselineServes"]),
+        ("fades", ["BaselineServes", "Holdback", "TakenOff", "BaselineServes"]),
+        (
+            "checked",
+            ["BaselineServes", "Holdback", "BetweenChecks", "Checking", "TakenOff", "BaselineServes"],
+        ),
     ],
 )
 def test_people_see_how_what_serves_is_protected(stage: Stage, name: str, expected: list[str]) -> None:
     rolled_back(stage, name)
     assert protections(stage, name)[: len(expected)] == expected
-    states = {condition(s, "Protected").get("status") for s in stage.journal.history(name)} - {None}
-    assert states == {"True"}
+    found = [condition(s, "Protected") for s in stage.journal.history(name)]
+    assert {c["reason"] for c in found if c.get("status") not in ("True", None)} == {"TakenOff"}
 
 
 def test_baseline_pods_are_given_back_after_probation_and_borrowed_again_for_a_recheck(stage: Stage) -> None:
