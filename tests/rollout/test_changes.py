@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from specdeploy.api.reasons import Condition as Kind
+from specdeploy.api.status import seconds
 from specdeploy.engine.revision import RENDER_VERSION
 from specdeploy.rollout import Exit, plan
 from tests.rollout.scenes import DFLASH, EAGLE, SLOW, fresh, on_trial, served
@@ -160,6 +161,36 @@ def test_what_serves_on_an_old_engine_serves_on_while_its_heir_only_waits_for_an
     assert world.replicas() == {"baseline": 1, "dflash": 3}
     assert old not in images(world)
     assert sum("NowServing: baseline" in event for event in world.events) == 1
+
+
+@pytest.mark.parametrize("every", [300, 900])
+def test_edits_of_the_engine_that_follow_each_other_do_not_put_off_the_end_of_the_old_one(every: int) -> None:
+    """Edited once a day, a model was served on an old image for ever: each edit began the time anew."""
+    world = served()
+    old, since = serving_revision(world), world.now
+    world.traffic = False  # no heir is ever proven
+    for number in range(1, 3600 // every):
+        args = [f"--max-num-seqs={number}"]
+        world.change(engine={"args": args, "startupSeconds": 600}, trial={"totalDeadlineSeconds": 1200})
+        world.run(every, lambda w: serving_revision(w) != old)
+    assert world.serving() == "baseline"
+    moved = world.typed.serving
+    assert moved is not None
+    assert 1800 <= seconds(moved.since) - since <= 1830
+
+
+def test_an_engine_that_was_taken_back_has_all_its_time_when_it_is_left_again() -> None:
+    world = served()
+    old, trial = serving_revision(world), {"totalDeadlineSeconds": 1200}
+    world.traffic = False
+    for engine in (
+        {**ENGINE, "startupSeconds": 600},
+        {"startupSeconds": 600},
+        {**ENGINE, "startupSeconds": 600},
+    ):
+        world.change(engine=engine, trial=trial).run(1000)
+    assert serving_revision(world) == old
+    assert world.run(900).serving() == "baseline"
 
 
 def test_a_second_change_of_engine_tries_the_drafter_on_the_last_one() -> None:

@@ -15,6 +15,11 @@ class Serving(Model):
     revision: Hash = Field(description="Its engine configuration; verdicts belong to it.")
     template: Hash = Field(description="Its pod shape; Deployments belong to it.")
     since: Instant = Field(description="Since when it serves.")
+    left_time: Instant | None = Field(
+        None,
+        description="When the spec first asked for another engine. It serves until its drafter is proven on "
+        "that one, and no longer than a start-up and one total deadline.",
+    )
     speedup: Ratio | None = Field(
         None, description="Speed relative to the baseline, as measured in its trial."
     )

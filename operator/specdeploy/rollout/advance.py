@@ -153,8 +153,7 @@ def _next_check(view: Scene, status: Status) -> float | None:
     moments += protection_moments(view, status)
     moments += [seconds(v.retry_time) for v in status.verdicts or [] if v.retry_time]
     running = (status.serving, status.trial.fallback if status.trial else None)
-    if any(s is not None and view.by_revision(s.revision) is None for s in running):
-        moments.append(succession_end(view, status))
+    moments += [succession_end(view, s) for s in running if s is not None and s.left_time is not None]
     future = [m for m in moments if m is not None and m > view.now]
     return min(future, default=None)
 

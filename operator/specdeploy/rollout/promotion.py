@@ -122,7 +122,7 @@ def take_step(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> T
     percent = next_step(scene, status, trial, spec)
     if percent is None or not settled(scene, status) or scene.paused or not scene.valid:
         return status, ()
-    if awaited(scene, status, trial, spec, percent) is not None and not _overdue(scene, status, trial):
+    if awaited(scene, status, trial, spec, percent) is not None and not _overdue(scene, trial):
         return status, ()
     update = {"step": percent, "state_time": instant(scene.now), "soaked": 0, "soak": None}
     moved = trial.model_copy(update=update)
@@ -136,11 +136,11 @@ def take_step(scene: Scene, status: Status, trial: TrialStatus, spec: Spec) -> T
     return status.model_copy(update={"trial": moved}), (Event("Normal", "PromotionStep", text),)
 
 
-def _overdue(scene: Scene, status: Status, trial: TrialStatus) -> bool:
+def _overdue(scene: Scene, trial: TrialStatus) -> bool:
     """What served before is not what the spec asks for, and its time is up: the spec always wins."""
     old = trial.fallback
     left = old is not None and old.name != BASELINE and scene.by_revision(old.revision) is None
-    return left and scene.now >= succession_end(scene, status)
+    return old is not None and left and scene.now >= succession_end(scene, old)
 
 
 def demoted(status: Status, old: Serving | None) -> Status:

@@ -22,6 +22,7 @@ def follow_spec(scene: Scene, status: Status) -> Told:
         return status, ()
     status = _resolve_image(scene, status)
     status, moved = _follow_baseline(scene, arms, status)
+    status = _note_left(scene, status)
     serving = status.serving
     if serving is None:
         first = _now_serving(BASELINE, "no drafter is proven yet")
@@ -49,6 +50,24 @@ def keep_version(scene: Scene, status: Status) -> Status:
     if told is None or stored is None or stored.image != scene.image or stored.vllm_version == told:
         return status
     return status.model_copy(update={"engine": stored.model_copy(update={"vllm_version": told})})
+
+
+def _note_left(scene: Scene, status: Status) -> Status:
+    """The status in which a drafter that serves, or that a promotion would go back to, knows since when the
+    spec asks for another engine; edits that follow do not change it."""
+    trial, serving = status.trial, status.serving
+    update: dict[str, object] = {}
+    if serving is not None and serving.name != BASELINE:
+        update["serving"] = _left(scene, serving)
+    if trial is not None and trial.fallback is not None and trial.fallback.name != BASELINE:
+        update["trial"] = trial.model_copy(update={"fallback": _left(scene, trial.fallback)})
+    return status.model_copy(update=update)
+
+
+def _left(scene: Scene, serving: Serving) -> Serving:
+    asked = scene.by_revision(serving.revision) is not None
+    left = None if asked else serving.left_time or instant(scene.now)
+    return serving if left == serving.left_time else serving.model_copy(update={"left_time": left})
 
 
 def _follow_baseline(scene: Scene, arms: Arms, status: Status) -> Told:
@@ -132,17 +151,19 @@ def succession(scene: Scene, status: Status) -> Template | None:
     if quarantined(status, heir, scene.now) and not put_off(status, heir):
         return None
     roles = roles_of(scene, status, heir.hash)
-    if roles is None or scene.replicas < needed(roles) or scene.now >= succession_end(scene, status):
+    if roles is None or scene.replicas < needed(roles) or scene.now >= succession_end(scene, serving):
         return None
     return heir
 
 
-def succession_end(scene: Scene, status: Status) -> float:
-    """When what serves on an old engine makes way, proven or not: after a start-up and one deadline."""
-    spec, baseline = scene.spec, status.baseline
-    if spec is None or baseline is None:
+def succession_end(scene: Scene, serving: Serving) -> float:
+    """When what serves on an old engine makes way, proven or not: a start-up and one deadline after the spec
+    has left it."""
+    spec = scene.spec
+    if spec is None:
         return scene.now
-    return seconds(baseline.since) + spec.engine.startup_seconds + spec.trial.total_deadline_seconds
+    left = seconds(serving.left_time) if serving.left_time else scene.now
+    return left + spec.engine.startup_seconds + spec.trial.total_deadline_seconds
 
 
 def fall_back(scene: Scene, status: Status, why: str) -> Told:
