@@ -65,6 +65,7 @@ async def test_the_advice_stands_in_the_condition_of_a_fleet_without_room() -> N
     for pod in stage.pods_of("baseline"):
         unscheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1"}
         pod["status"]["conditions"].append(unscheduled)
+        pod["spec"] = {}
         stage.cluster.objects["pods", "default", pod["metadata"]["name"]] = pod
     await stage.look()
     status, reason, message = stage.condition("Ready")
