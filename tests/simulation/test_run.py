@@ -69,6 +69,16 @@ def test_windows_before_every_pod_was_ready_are_not_counted() -> None:
     assert settled(run)[0].end == run.start + 120
 
 
+def test_a_fleet_that_never_leaves_the_baseline_is_as_fast_as_one_without_speculation() -> None:
+    """One replica, for which there is too much: its queue was not there before the pod was."""
+    spec = {**SMALL["spec"], "replicas": 1}
+    traffic = {**SMALL["traffic"], "requestsPerSecond": 60}
+    run = run_of({**SMALL, "spec": spec, "traffic": traffic, "target": {**SMALL["target"], "slots": 16}})
+    assert run.verdicts == []
+    assert run.complete is not None
+    assert summarise(run).speeds["SpecDeploy"] == pytest.approx(1.0)
+
+
 def test_the_oracle_is_at_least_as_fast_as_every_fleet_in_every_window() -> None:
     for lap in _run().laps:
         best = lap.accounts["oracle"].speed

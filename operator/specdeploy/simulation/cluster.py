@@ -73,6 +73,11 @@ class Cluster:
         self.deployments: dict[str, Deployment] = {}
         self.pods: list[LivePod] = []
 
+    def queues(self) -> tuple[float, ...]:
+        """The requests that wait on each place."""
+        waiting = {id(pod.engine.place): pod.engine.queue for pod in self.serving() if pod.engine is not None}
+        return tuple(waiting.get(id(place), 0.0) for place in self._places)
+
     def serving(self) -> list[LivePod]:
         """The pods that get requests."""
         return [p for p in self.pods if p.ready]

@@ -1,8 +1,9 @@
 """Fleets that run one configuration all the time: what a rollout is compared with.
 
 They meet the same requests and the same luck as the rollout, and all their pods are as old as the rollout's
-first ones: none is ever replaced. The oracle has, in every window, the figures of the fleet that was best in
-it.
+first ones: none is ever replaced. When the rollout's fleet has come up, from where on they are compared, they
+go on with the queues that it has then. The oracle has, in every window, the figures of the fleet that was best
+in it.
 
 Speed of a fleet: decode tokens per request-second, the seconds that requests wait for a slot included; what
 clients feel as tokens per second, and the inverse of a GPU's time for a token. Where no queue grows all
@@ -64,6 +65,10 @@ class AlwaysOn:
         """Requests that come at once, over all pods."""
         self._queues = [queue + requests / len(self._queues) for queue in self._queues]
 
+    def begin(self, queues: Iterable[float]) -> None:
+        """Go on with these requests in the queues of the places."""
+        self._queues = list(queues)
+
     def serve(self, running: Running, now: Conditions, *, rate: float, seconds: float, age: float) -> Account:
         """Serve the whole demand for some time with pods that were ready `age` seconds ago."""
         each, account = rate / max(1, len(self._places)), Account()
@@ -85,6 +90,12 @@ class Yardsticks:
         """Requests that come at once, to every fleet."""
         for fleet in self._fleets.values():
             fleet.burst(requests)
+
+    def begin(self, queues: Iterable[float]) -> None:
+        """Every fleet goes on with these requests in the queues of the places."""
+        waiting = tuple(queues)
+        for fleet in self._fleets.values():
+            fleet.begin(waiting)
 
     def serve(
         self,

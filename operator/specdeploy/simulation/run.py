@@ -66,6 +66,7 @@ class Simulation:
             changed = self._cluster.settle(self._now) or touched
             if self._run.complete is None and len(self._cluster.serving()) >= self._run.spec.replicas:
                 self._run.complete = self._now
+                self._yardsticks.begin(self._cluster.queues())
             window_over = self._now >= self._window_end
             if window_over or changed or self._due():
                 self._look(window_over)
