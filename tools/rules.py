@@ -35,7 +35,19 @@ CONCERNS = {
     "9": "The engine's own word",
 }
 # What an example stands in, by the first digit of the code; the others are keys of a spec.
-WHOLE_FILE, PART_OF_A_SPEC = "A whole file.", "Keys of `spec`; the rest is a small valid one."
+WHOLE_FILE = "A whole file."
+PART_OF_A_SPEC = "Keys of `spec`; the rest is [the one of all examples](README.md#examples)."
+# What an example is laid over, key by key.
+BASE = """\
+apiVersion: specdeploy.dev/v1alpha1
+kind: SpecDeployment
+metadata: {name: example}
+spec:
+  model: google/gemma-4-26B-A4B-it
+  replicas: 4
+  accelerator: {type: MI300X, count: 2}
+  drafters: []
+"""
 SEVERITIES = {
     Severity.ERROR: "It can't run, or must not; the operator does not start it.",
     Severity.WARNING: "It may fail, or runs and is probably not what was meant.",
@@ -58,6 +70,12 @@ changed and never used again. What no rule can know before the start: [not check
 """
 
 
+EXAMPLES = """## Examples
+
+Where an example is keys of `spec`, each takes the place of the key in this one:
+"""
+
+
 def pages() -> dict[str, str]:
     """File name -> text of every page."""
     return {INDEX: _index(), NOT_KNOWN: _not_known()} | {f"{rule.code}.md": _page(rule) for rule in ALL}
@@ -65,7 +83,7 @@ def pages() -> dict[str, str]:
 
 def _index() -> str:
     meanings = table(("Severity", "Meaning"), [(f"`{name}`", text) for name, text in SEVERITIES.items()])
-    parts = [INTRODUCTION, meanings]
+    parts = [INTRODUCTION, meanings, f"{EXAMPLES}\n```yaml\n{BASE}```\n"]
     for digit, concern in CONCERNS.items():
         rules = [rule for rule in ALL if rule.code[2] == digit]
         rows = [

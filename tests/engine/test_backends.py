@@ -180,6 +180,7 @@ def test_latent_attention_can_be_turned_into_dense(
 _EAGLE3 = {"method": "eagle3", "model": "org/head"}
 _DFLASH = {"method": "dflash", "model": "org/block"}
 _NAMED = {"attentionBackend": "ROCM_AITER_FA"}
+_OLD_RUNNER = {"env": [{"name": "VLLM_USE_V2_MODEL_RUNNER", "value": "0"}]}
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,11 @@ _NAMED = {"attentionBackend": "ROCM_AITER_FA"}
         (_EAGLE3, {}, {}, None, "ROCM_ATTN", True),
         (_EAGLE3, _NAMED, {"version": "0.28.0"}, None, "ROCM_ATTN", False),
         ({**_EAGLE3, "options": {"parallel_drafting": True}}, _NAMED, {}, None, "ROCM_ATTN", False),
+        ({**_EAGLE3, "options": {"parallel_drafting": "true"}}, _NAMED, {}, None, "ROCM_ATTN", False),
+        ({**_EAGLE3, "options": {"parallel_drafting": "false"}}, _NAMED, {}, "ROCM_AITER_FA", None, True),
+        (_EAGLE3, _NAMED, {"version": "0.29.0"}, "ROCM_AITER_FA", None, True),
+        (_EAGLE3, {**_NAMED, **_OLD_RUNNER}, {"version": "0.29.0"}, None, "ROCM_ATTN", False),
+        (_EAGLE3, {**_NAMED, **_OLD_RUNNER}, {"version": "0.28.0"}, None, "ROCM_ATTN", False),
         ({"method": "mtp"}, _NAMED, {"version": "0.28.0", "family": "gemma4"}, "ROCM_AITER_FA", None, True),
         (_DFLASH, _NAMED, {}, None, "ROCM_ATTN", False),
         (

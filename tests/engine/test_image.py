@@ -104,3 +104,20 @@ def test_a_tag_with_an_architecture_is_for_that_one_or_its_family(
     tag: str, architecture: str, runs: bool
 ) -> None:
     assert Image("rocm/vllm", tag, "").runs_on(architecture) is runs
+
+
+@pytest.mark.parametrize(
+    ("tag", "rocm"),
+    [
+        ("rocm7.2.1_vllm_0.30.0_20260901", (7, 2)),
+        ("v0.33.0-rocm72", (7, 2)),
+        ("v0.33.0-rocm100", (10, 0)),
+        ("v0.33.0-rocm10.1", (10, 1)),
+        ("rocm643_vllm_0.18.1", (6, 4)),
+        ("rocm-7.2_vllm_0.30.0", (7, 2)),
+        ("v0.33.0-rocm7", (7, None)),
+        ("v0.33.0", None),
+    ],
+)
+def test_a_tag_tells_the_rocm(tag: str, rocm: tuple[int, int | None] | None) -> None:
+    assert parse_image(f"team/vllm:{tag}").rocm == rocm

@@ -159,7 +159,7 @@ EXAMPLES: dict[str, tuple[Case, dict[str, Any]]] = {
     ),
     "yarn-shortens-the-context": (
         Case(method="dflash", args=_YARN),
-        {"version": "0.32.0"},
+        {"args": (*_YARN, "--max-model-len", "32768")},
     ),
     "eagle3-on-w4a16": (
         Case("org/Qwen3-8B-quantized.w4a16", method="eagle3"),

@@ -15,14 +15,10 @@ from specdeploy.engine.catalogue.load import targets
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.rules import RULES
 from specdeploy.engine.setting import setting_of
+from tools.rules import BASE
 
 # What an example is laid over, key by key.
-AROUND: dict[str, Any] = {
-    "model": "google/gemma-4-26B-A4B-it",
-    "replicas": 4,
-    "accelerator": {"type": "MI300X", "count": 2},
-    "drafters": [],
-}
+AROUND: dict[str, Any] = yaml.safe_load(BASE)["spec"]
 SENTENCES = ("title", "why", "source")
 
 pytestmark = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.code}-{rule.name}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from .aiter import MASTER, MHA, MLA, is_on, variable_of
 from .attention import Kind, Need, vllm_choice
+from .methods import Runner
+from .runner import runner_of
 from .setting import Candidate, Setting
 from .versions import since
 
@@ -18,11 +20,9 @@ NON_CAUSAL = ("dflash", "dspark")
 # Models with attention of their own, which runs whatever is named: DeepSeek-V4 ignores the name, and V4.1
 # refuses every other one (models/deepseek_v4/amd, models/deepseek_v41/amd).
 _OWN = {"deepseek-v4": "ROCM_FLASHMLA_SPARSE_DSV4"}
-# The model runner of these and newer releases gives a drafter the target's backend unless it names one.
+# Model runner V2 of these and newer releases gives a drafter the target's backend unless it names one.
 _INHERITS = since("0.29")
 _KINDS = {"gqa": Kind.DENSE, "mla": Kind.MLA, "sparse-mla": Kind.SPARSE_MLA}
-# Options with which a drafter runs on the model runner of old.
-_OLD_RUNNER = ("parallel_drafting", "use_heterogeneous_vocab")
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ def _inherits(candidate: Candidate) -> bool:
         return True
     if method == "dspark":
         return family.startswith("deepseek-v4")
-    old_runner = any(candidate.options.get(key) for key in _OLD_RUNNER)
-    return method != "dflash" and not old_runner and _INHERITS.holds(candidate.setting.version)
+    released = _INHERITS.holds(candidate.setting.version)
+    return method != "dflash" and released and runner_of(candidate) is Runner.V2
 
 
 def _kind_of_drafter(candidate: Candidate) -> Kind | None:

@@ -32,7 +32,7 @@ _FLOATING = re.compile(r"(latest|nightly|main|master|dev|edge|stable)?(-(rocm\d+
 _ARCHITECTURE = re.compile(r"gfx\d+[acx]?", re.IGNORECASE)
 
 # The ROCm that the tag names: rocm7.0.0, rocm72 (7.2), rocm100 (10.0).
-_ROCM = re.compile(r"rocm(\d+)(\.\d+)?")
+_ROCM = re.compile(r"rocm[-_]?(\d+)(?:\.(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,17 @@ class Image:
         return tuple(_ARCHITECTURE.findall(self.tag))
 
     @property
-    def rocm(self) -> int | None:
-        """Major version of the ROCm that the tag names; None: it does not say."""
+    def rocm(self) -> tuple[int, int | None] | None:
+        """Major and minor version of the ROCm that the tag names; None: it does not say."""
         found = _ROCM.search(self.tag)
         if found is None:
             return None
-        digits, dotted = found.groups()
-        return int(digits if dotted else digits[: 2 if digits.startswith("1") else 1])
+        digits, minor = found.groups()
+        if minor is None:
+            # Without dots: the first digit is the major version, or the first two are.
+            major = 2 if digits.startswith("1") else 1
+            digits, minor = digits[:major], digits[major : major + 1]
+        return int(digits), int(minor) if minor else None
 
     @property
     def is_base(self) -> bool:

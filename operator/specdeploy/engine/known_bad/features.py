@@ -57,6 +57,7 @@ ROWS: tuple[KnownBad, ...] = (
         span=since("0.33"),
         methods=("eagle", "eagle3", "dflash", "dspark", "draft_model"),
         flags=(("--hf-overrides", "yarn"),),
+        without=("--max-model-len",),
     ),
     KnownBad(
         "eagle3-on-w4a16",
@@ -88,6 +89,6 @@ ROWS: tuple[KnownBad, ...] = (
         baseline=True,
         architectures=("gfx942",),
         without=("--enforce-eager",),
-        image="rocm72",
+        rocm=(7, 2),
     ),
 )

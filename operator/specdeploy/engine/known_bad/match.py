@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from specdeploy.engine.aiter import is_on
 from specdeploy.engine.backends import backend_of_drafter, is_configured, last_part, running_backend
 from specdeploy.engine.graphs import captures_whole_steps
+from specdeploy.engine.image import parse_image
 from specdeploy.engine.serving import batched_tokens
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -63,7 +64,7 @@ def _on_engine(row: KnownBad, setting: Setting, running: _Running) -> bool:
         and (not row.heads or _heads(setting) in row.heads)
         and (not row.architectures or _architecture(setting) in row.architectures)
         and (not row.target or running.target in row.target)
-        and row.image in setting.image
+        and (row.rocm is None or parse_image(setting.image).rocm == row.rocm)
         and _meets_environment(row, setting)
         and _meets_arguments(row, setting)
     )

@@ -47,7 +47,7 @@ class KnownBad:
         whole_graphs: graphs of whole steps are captured.
         chunk: tokens that one step may hold at least, given or by default.
         replicated: the engine runs with data parallelism.
-        image: part of the image's name.
+        rocm: major and minor version of the image's, as far as its tag tells.
     """
 
     name: str
@@ -76,4 +76,4 @@ class KnownBad:
     whole_graphs: bool = False
     chunk: int = 0
     replicated: bool = False
-    image: str = ""
+    rocm: tuple[int, int] | None = None

@@ -15,7 +15,8 @@ NO_CHECKPOINT = Rule(
     name="checkpoint-missing",
     severity=Severity.ERROR,
     title="The method needs a draft checkpoint",
-    why="There is nothing to draft with; the API server refuses it too.",
+    why="There is nothing to draft with. The API server refuses it too, and of a manifest `lint` says so "
+    "first, as SD005.",
     source="SpeculativeConfig of vLLM 0.20 to 0.33",
     refused="""
 drafters: [{name: d, method: eagle3, numSpeculativeTokens: 4}]
@@ -30,7 +31,8 @@ CHECKPOINT_UNUSED = Rule(
     name="checkpoint-unused",
     severity=Severity.ERROR,
     title="The method takes no draft checkpoint",
-    why="Refused by policy: vLLM would ignore it, and the API server refuses it too.",
+    why="Refused by policy: vLLM would ignore it. The API server refuses it too, and of a manifest `lint` "
+    "says so first, as SD005.",
     source="SpeculativeConfig of vLLM 0.20 to 0.33",
     refused="""
 drafters: [{name: d, method: ngram, model: org/draft, numSpeculativeTokens: 4}]

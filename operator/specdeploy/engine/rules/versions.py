@@ -187,8 +187,8 @@ def _check_image(setting: Setting) -> Iterator[Finding]:
 def _check_contents(setting: Setting) -> Iterator[Finding]:
     image, gpu = parse_image(setting.image), setting.gpu
     needed = _ROCM.get(gpu.architecture, 0) if gpu else 0
-    if gpu and image.rocm is not None and image.rocm < needed:
-        reason = f"the image has ROCm {image.rocm}, {gpu.name} needs {needed} or newer"
+    if gpu and image.rocm is not None and image.rocm[0] < needed:
+        reason = f"the image has ROCm {image.rocm[0]}, {gpu.name} needs {needed} or newer"
         yield OLD_ROCM.at(_IMAGE, reason, "use an image with it, such as vllm/vllm-openai-rocm")
     if image.is_base and image.project in _OF_THE_PROJECT:
         yield BASE.at(_IMAGE, "images with -base have no vLLM", "use the tag without -base")
