@@ -31,10 +31,28 @@ def test_without_a_model_every_target_has_a_line_of_at_most_a_hundred_columns() 
     assert gemma.split() == ["google/gemma-4-26B-A4B-it", "3", "2.87x", "DFlash", "N=7", "MATH500,", "MI300X"]
 
 
-@pytest.mark.parametrize("columns", ["80", "60"])
-def test_a_narrow_terminal_cuts_no_head(columns: str) -> None:
-    result = CliRunner().invoke(COMMAND, [], env={"COLUMNS": columns, "NO_COLOR": "1"})
-    assert result.stdout.splitlines()[0].split() == ["TARGET", "DRAFTERS", "BEST", "WITH", "ON"]
+def drawn(columns: int, *words: str) -> list[str]:
+    result = CliRunner().invoke(COMMAND, list(words), env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    return result.stdout.splitlines()
+
+
+def test_a_terminal_of_eighty_columns_cuts_no_head() -> None:
+    assert drawn(80)[0].split() == ["TARGET", "DRAFTERS", "BEST", "WITH", "ON"]
+
+
+def test_where_there_is_no_room_for_a_table_a_target_has_two_lines() -> None:
+    lines = drawn(60)
+    at = lines.index("google/gemma-4-26B-A4B-it")
+    assert lines[at + 1] == "  3 drafters, 2.87x with DFlash N=7 on MATH500, MI300X"
+    assert [line for line in lines if "/" in line.split(" ")[0]] == [target.model for target in targets()]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 140])
+@pytest.mark.parametrize("words", [[], ["google/gemma-4-26B-A4B-it"], ["deepseek-ai/DeepSeek-V4-Pro-0813"]])
+def test_no_line_is_wider_than_the_terminal_or_ends_with_blanks(columns: int, words: list[str]) -> None:
+    lines = drawn(columns, *words)
+    assert max(len(line) for line in lines) <= columns
+    assert [line for line in lines if line.endswith(" ")] == []
 
 
 @pytest.mark.parametrize("name", ["Qwen/Qwen3-8B", "qwen3-8b", "dspark_qwen3_8b_block7"])
@@ -71,7 +89,7 @@ def test_where_the_target_itself_runs_is_shown_apart_from_its_drafters() -> None
     of_target, _, of_drafter = asked("deepseek-ai/DeepSeek-V4-Pro").stdout.partition("\nMTP  ")
     assert "runs on  MI355X (recipe; the model, not its drafters)" in of_target
     assert "not on  MI300X, MI325X (recipe)" in of_target
-    assert "not on  MI300X, MI325X " in of_drafter
+    assert "not on  MI300X, MI325X\n" in of_drafter
     assert "runs on" not in of_drafter
     assert "runs on" not in asked("Qwen/Qwen3-8B").stdout
     (entry,) = json.loads(asked("deepseek-ai/DeepSeek-V4-Pro", "-o", "json").stdout)
@@ -92,12 +110,15 @@ def test_a_part_of_several_names_lists_those() -> None:
             "google/gemma-4-27b-it",
             "the catalogue has no google/gemma-4-27b-it; near: google/gemma-4-E2B-it, google/gemma-4-12B-it",
         ),
-        ("nothing/at-all-like-it-xyz", "the catalogue has no nothing/at-all-like-it-xyz\n"),
+        (
+            "nothing/at-all-like-it-xyz",
+            "the catalogue has no nothing/at-all-like-it-xyz; specdeploy catalog lists all\n",
+        ),
     ],
 )
 def test_an_unknown_model_is_one_line_with_those_near_it(name: str, said: str) -> None:
     result = asked(name)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith(f"specdeploy: {said}")
     assert result.stderr.count("\n") == 1
@@ -127,6 +148,11 @@ def test_entries_of_ones_own_are_shown_beside_the_catalogues(tmp_path: Path) -> 
     ("content", "said"),
     [
         (b"- {family: f, source: s}\n", "entry 1: Object missing required field `model`"),
+        (b"- model: a\n\tfamily: b\n", "own.yaml:2:1: a tab; YAML is indented with spaces; use spaces"),
+        (b"- model: a: b\n", "own.yaml:1:11: a ':' that can't stand here; "),
+        (b"- {model: a, model: b}\n", "own.yaml:1:14: 'model' stands in line 1 already; "),
+        (b"- model: !!python/x a\n", "own.yaml:1:10: could not determine a constructor for the tag "),
+        (b"[" * 500, "own.yaml:1:101: is more than 100 levels deep; "),
         (b"\xff\xfe", "it is no UTF-8 text"),
         (None, "own.yaml: no such file or directory"),
     ],

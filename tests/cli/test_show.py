@@ -1,11 +1,14 @@
 """What the reading commands show, from stored objects alone."""
 
 import io
+import re
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
+from specdeploy.cli.drawing import put
 from specdeploy.cli.show import axis_labels, console_for, explanation, figure, interval_bar, listing
 from specdeploy.judge.guard import pack_guard
 from tests.judge.guarded import after, promoted, watched
@@ -162,3 +165,17 @@ def test_a_list_wider_than_the_terminal_goes_over_its_edge() -> None:
     console = console_for(shown, 40)
     assert console.width > 40
     assert LONG in drawn(shown, console.width)
+
+
+def test_lines_are_drawn_without_the_blanks_at_their_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(box=None)
+    table.add_column("A")
+    table.add_column("B", style="bold")
+    for row in (("a", "long"), ("b", "c")):
+        table.add_row(*row)
+    put(Console(width=40), table)
+    assert capsys.readouterr().out == " A  B\n a  long\n b  c\n"
+    put(Console(width=40, force_terminal=True, color_system="standard", no_color=False), table)
+    coloured = capsys.readouterr().out
+    assert "\x1b[1m" in coloured
+    assert re.search(r" (\x1b\[[\d;]*m)*$", coloured, re.MULTILINE) is None

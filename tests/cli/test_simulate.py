@@ -32,6 +32,13 @@ def test_a_run_is_told_as_a_timeline_with_verdicts_and_speeds() -> None:
         assert words in answer.output
 
 
+@pytest.mark.parametrize("words", [[], ["far-slower", "--duration", "30m"]])
+def test_no_line_ends_with_blanks(words: list[str]) -> None:
+    lines = RUN.invoke(APP, words).output.splitlines()
+    assert len(lines) > 5
+    assert [line for line in lines if line.endswith(" ")] == []
+
+
 def test_a_run_is_told_to_machines_and_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "run.svg"
     answer = RUN.invoke(APP, ["far-slower", "-o", "yaml", "--plot", str(picture), "--duration", "90m"])

@@ -1,6 +1,6 @@
 """`specdeploy catalog [MODEL]`: the known drafters of a target, or a line for each target.
 
-Exit code 0; 1: the model is not in the catalogue; 2: a file of one's own that can't be used.
+Exit code 0; 2: the model is not in the catalogue, or a file of one's own that can't be used.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 import difflib
 import json
 import shutil
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from specdeploy.cli.exits import usage, why
 
 if TYPE_CHECKING:
     from specdeploy.engine.catalogue.entries import Target
 
-_UNKNOWN, _USAGE = 1, 2
 _NEAR = 3
-# To draw on where it is no terminal; and on a narrow one, which breaks the lines itself.
-_COLUMNS, _LEAST_COLUMNS = 100, 80
+# To draw on where it is no terminal; and on one that is narrower than a name.
+_COLUMNS, _LEAST_COLUMNS = 100, 40
 
 Model = Annotated[str | None, typer.Argument(help="A target or a draft checkpoint, or a part of its name.")]
 Own = Annotated[
@@ -37,11 +37,11 @@ def catalog(model: Model = None, catalog: Own = None, output: Form = "table") ->
     try:
         own = load_file(catalog) if catalog else ()
     except CatalogueError as error:
-        _fail(f"--catalog: {error}", _USAGE)
+        usage(f"--catalog: {error}")
     known = with_extra(targets(), own)
     found = named(known, model) if model else known
     if not found:
-        _fail(f"the catalogue has no {model}{_near(known, model or '')}", _UNKNOWN)
+        usage(f"the catalogue has no {model}; {_near(known, model or '')}")
     _print(found, output)
 
 
@@ -51,14 +51,25 @@ def load_file(path: Path) -> tuple[Target, ...]:
     Raises:
         CatalogueError: it can't be read or is no such file; the text says which entry, which field, and why.
     """
+    import yaml  # noqa: PLC0415
+
+    from specdeploy.cli.reading.plain import mistake, said_of  # noqa: PLC0415
     from specdeploy.engine.catalogue.load import CatalogueError, read_entries  # noqa: PLC0415
 
     try:
-        return read_entries(path.read_text(encoding="utf-8"), str(path))
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise CatalogueError(f"{path}: it is no UTF-8 text") from error
-    except OSError as error:
-        raise CatalogueError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except (OSError, ValueError) as error:
+        raise CatalogueError(f"{path}: {why(error)}") from error
+    if wrong := mistake(text):
+        raise CatalogueError(f"{path}:{wrong}")
+    try:
+        return read_entries(text, str(path))
+    except CatalogueError as error:
+        if isinstance(error.__cause__, yaml.YAMLError):
+            raise CatalogueError(f"{path}:{said_of(error.__cause__, text)}") from error
+        raise
 
 
 def named(known: tuple[Target, ...], model: str) -> tuple[Target, ...]:
@@ -81,10 +92,10 @@ def _as_build(known: tuple[Target, ...], model: str) -> tuple[Target, ...]:
 
 
 def _near(known: tuple[Target, ...], model: str) -> str:
-    """Names like it, by the part after the maker's."""
+    """Names like it, by the part after the maker's; else where they all are."""
     names = {each.model.rpartition("/")[2].lower(): each.model for each in known}
     near = difflib.get_close_matches(model.rpartition("/")[2].lower(), names, n=_NEAR, cutoff=0.5)
-    return f"; near: {', '.join(names[each] for each in near)}" if near else ""
+    return f"near: {', '.join(names[each] for each in near)}" if near else "specdeploy catalog lists all"
 
 
 def _print(found: tuple[Target, ...], output: str) -> None:
@@ -92,10 +103,11 @@ def _print(found: tuple[Target, ...], output: str) -> None:
         from rich.console import Console  # noqa: PLC0415
 
         from specdeploy.cli import catalog_show  # noqa: PLC0415
+        from specdeploy.cli.drawing import put  # noqa: PLC0415
 
-        shown = catalog_show.listing(found) if len(found) > 1 else catalog_show.entry(found[0])
-        columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
-        Console(width=max(columns, _LEAST_COLUMNS)).print(shown)
+        columns = max(_LEAST_COLUMNS, shutil.get_terminal_size((_COLUMNS, 0)).columns)
+        shown = catalog_show.listing(found, columns) if len(found) > 1 else catalog_show.entry(found[0])
+        put(Console(width=columns), shown)
     elif output == "json":
         typer.echo(json.dumps([_plain(each) for each in found], indent=2, ensure_ascii=False))
     else:
@@ -116,8 +128,3 @@ def _filled(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _filled(each) for key, each in value.items() if each not in (None, "", [], {}, ())}
     return [_filled(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    sys.stderr.write(f"specdeploy: {' '.join(message.split())}\n")
-    raise typer.Exit(code)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -12,10 +13,16 @@ from specdeploy.engine.catalogue.evidence import NOT_STATED, best_measured, best
 from specdeploy.engine.sizes import drafter_token_bytes, drafter_weights_gib, target_token_bytes
 
 _MIB = 2**20
+# Columns below which a table of the longest names has no room for the rest.
+_TABLE = 80
 
 
-def listing(found: Iterable[Target]) -> RenderableType:
-    """One line a target: how many drafters, and the best that was measured of them."""
+def listing(found: Iterable[Target], columns: int) -> RenderableType:
+    """How many drafters each target has, and the best that was measured of them: a line, or two where there
+    is no room for a table."""
+    hint = Text("specdeploy catalog MODEL shows one target's drafters", "dim")
+    if columns < _TABLE:
+        return Group(*(_two_lines(target) for target in found), Text(), hint)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("TARGET", no_wrap=True)
     table.add_column("DRAFTERS", justify="right", min_width=len("DRAFTERS"))
@@ -23,8 +30,16 @@ def listing(found: Iterable[Target]) -> RenderableType:
         table.add_column(column, overflow="fold")
     for target in found:
         table.add_row(target.model, str(len(target.drafters)), *_best(target))
-    hint = Text("specdeploy catalog MODEL shows one target's drafters", "dim")
     return Group(table, Text(), hint)
+
+
+def _two_lines(target: Target) -> RenderableType:
+    ratio, what, where = _best(target)
+    count = len(target.drafters)
+    on = "" if not where or where.startswith("at ") else "on "
+    best = f", {ratio} with {what} {on}{where}".rstrip() if what else ""
+    drafters = f"{count} drafter{'' if count == 1 else 's'}{best}"
+    return Group(Text(target.model, "bold", overflow="fold"), Padding(Text(drafters), (0, 0, 0, 2)))
 
 
 def _best(target: Target) -> tuple[str, str, str]:

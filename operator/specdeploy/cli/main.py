@@ -189,9 +189,11 @@ def _print(found: Any, output: str, table: Callable[[int], Any]) -> None:
     elif output == "yaml":
         typer.echo(yaml.safe_dump(found, sort_keys=False), nl=False)
     else:
+        from specdeploy.cli.drawing import put  # noqa: PLC0415
+
         columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
         shown = table(columns)
-        _show().console_for(shown, columns).print(shown)
+        put(_show().console_for(shown, columns), shown)
 
 
 @contextmanager

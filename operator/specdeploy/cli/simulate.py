@@ -120,6 +120,8 @@ def _answer(found: Any, output: str, table: Callable[[], Any]) -> None:
     import yaml  # noqa: PLC0415
     from rich.console import Console  # noqa: PLC0415
 
+    from specdeploy.cli.drawing import put  # noqa: PLC0415
+
     if output == "json":
         typer.echo(json.dumps(found, indent=2))
     elif output == "yaml":
@@ -128,4 +130,4 @@ def _answer(found: Any, output: str, table: Callable[[], Any]) -> None:
         # What is piped into a file or a pager is not cut to a terminal's width.
         console = Console()
         console.width = max(console.width, 0 if console.is_terminal else _PIPED)
-        console.print(table())
+        put(console, table())
