@@ -90,6 +90,28 @@ def test_every_finding_has_a_rule_and_a_place(spec: dict[str, Any], asked: Versi
         assert each.finding.fix
 
 
+FIELDS = ["replicas", "accelerator", "drafters", "trial", "guards", "baseline", "promotion", "service", "x"]
+PARTS = ["args", "env", "image", "podTemplate", "weights", "compileCache", "vllmVersion", "startupSeconds"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    SPEC,
+    st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=2),
+    st.dictionaries(st.sampled_from(PARTS), JSON, max_size=2),
+)
+def test_whatever_is_wrong_beside_the_drafters_is_told_and_the_rest_is_checked(
+    spec: dict[str, Any], fields: dict[str, Any], parts: dict[str, Any]
+) -> None:
+    body = json.loads(written(spec))
+    body["spec"]["engine"] |= parts
+    body["spec"] |= fields
+    [read] = contents(Source("f.json", json.dumps(body))).objects
+    assert read.found or read.whole
+    if read.spec is not None:
+        assert all(each.reason for each in check(read, read.spec).findings)
+
+
 HEAD = "apiVersion: specdeploy.dev/v1alpha1\nkind: SpecDeployment\nmetadata: {name: a}\n"
 DFLASH = "{name: a, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash%s}"
 # the only drafter -> whether the catalogue's best one is advised

@@ -96,7 +96,8 @@ def _waits(path: str) -> bool:
 
 
 def _closed(name: str, error: OSError) -> Source:
-    return Source(name, broken=Broken(UNREADABLE, 1, 1, str(error.strerror or error), "make it readable"))
+    reason = (error.strerror or str(error)).lower()
+    return Source(name, broken=Broken(UNREADABLE, 1, 1, reason, "make it readable"))
 
 
 def _opened(name: str) -> Source:

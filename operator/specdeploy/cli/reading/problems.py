@@ -23,7 +23,7 @@ class Broken(Exception):  # noqa: N818  (it is what the file is)
     field: str = ""
 
 
-FILLED_IN = "it is of a template: helm template CHART | specdeploy lint -"
+FILLED_IN = "check what it becomes: helm template . | specdeploy lint -"
 
 # What libyaml says -> what is wrong, and what to do.
 _WORDS: tuple[tuple[str, str, str], ...] = (
@@ -76,7 +76,7 @@ def in_plain_words(error: yaml.YAMLError, text: str) -> Broken:
 
 def template(line: int, column: int) -> Broken:
     """What stands there waits to be filled in."""
-    return Broken(TEMPLATE, line, column, "{{ begins what a template engine fills in", FILLED_IN)
+    return Broken(TEMPLATE, line, column, "a Helm template, which is not filled in", FILLED_IN)
 
 
 def _of_template(line: int, text: str) -> Broken | None:

@@ -177,7 +177,7 @@ TEMPLATE = _rule(
     "template",
     "A template that is not filled in",
     why="To YAML `{{ }}` is an object in an object. What the values make of it can be checked: "
-    "`helm template CHART | specdeploy lint -`.",
+    "`helm template . | specdeploy lint -`.",
     refused=_HEAD + "spec: {model: google/gemma-4-26B-A4B-it, replicas: {{ .Values.replicas }}}\n",
 )
 
