@@ -129,6 +129,8 @@ def test_the_memory_of_a_device_follows_from_the_name_of_its_resource(
         ("MI300X", "amd.com/dpx_nps1", True),
         ("MI300X", "amd.com/spx_nps4", False),
         ("MI300X", "amd.com/dpx_nps4", False),
+        ("MI300X", "amd.com/dpx_nps2", True),
+        ("MI325X", "amd.com/dpx_nps2", False),
         ("MI355X", "amd.com/dpx_nps2", True),
         ("MI355X", "amd.com/cpx_nps2", True),
         ("MI350X", "amd.com/qpx_nps2", True),

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
@@ -18,7 +19,7 @@ from specdeploy.engine.catalogue.load import CatalogueError, about, read_entries
 from specdeploy.engine.checks import on_drafters, on_spec
 from specdeploy.engine.setting import candidates_of, setting_of
 from specdeploy.engine.versions import parse_version
-from tools.catalogue import PAGE, SCHEMA, page, schema
+from tools.catalogue import EXAMPLE, KEYS, PAGE, SCHEMA, page, schema
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
@@ -146,6 +147,30 @@ DRAFTER = f"{ENTRY}  drafters:\n    - method: mtp\n      source: s\n      tokens
             f"{DRAFTER}{{least: 0, most: 3, suggested: 1}}\n",
             "own.yaml: entry 1 (a/b): Expected `int` >= 1 - at `drafters[0].tokens.least`",
         ),
+        (
+            "- model: a/b\n  family: 4\n  since: banana\n"
+            "  drafters: [{method: mtq, source: s, tokens: {least: 9}}]\n",
+            "own.yaml: entry 1 (a/b): Object missing required field `source`; "
+            "Expected `str`, got `int` - at `family`; "
+            "Expected `str` matching regex '^\\\\d+\\\\.\\\\d+(\\\\.\\\\d+)?$' - at `since`; "
+            "Invalid enum value 'mtq' - at `drafters[0].method`; "
+            "Object missing required field `most` - at `drafters[0].tokens`; "
+            "Object missing required field `suggested` - at `drafters[0].tokens`",
+        ),
+        (
+            f"{DRAFTER}{{least: 9, most: 3, suggested: 4}}\n",
+            "own.yaml: entry 1 (a/b): The numbers do not ascend: least 9, suggested 4, most 3 - at "
+            "`drafters[0].tokens`",
+        ),
+        (
+            f"{DRAFTER.replace('mtp', 'dflash')}{{least: 1, most: 3, suggested: 2}}\n      block: 1\n",
+            "own.yaml: entry 1 (a/b): A block of dflash is at least 2: its first place is the token that is "
+            "known - at `drafters[0]`",
+        ),
+        (
+            f"{DRAFTER}{{least: 1, most: 3, suggested: 2}}\n      since: soon\n",
+            "own.yaml: entry 1 (a/b): Expected `str` matching regex",
+        ),
         ("- {model: a\n", "own.yaml: while parsing a flow mapping"),
         ("- model: \x00\n", "own.yaml: unacceptable character #x0000: control characters are not allowed"),
     ],
@@ -155,6 +180,16 @@ def test_a_file_of_ones_own_that_is_wrong_is_told_by_entry_field_and_reason(text
         read_entries(text, "own.yaml")
     assert str(caught.value).startswith(said)
     assert "\n" not in str(caught.value)
+
+
+def test_the_example_of_the_page_can_be_read_and_every_key_is_told() -> None:
+    (entry,) = read_entries(EXAMPLE, "the example")
+    assert [each.measured[0].tokens for each in entry.drafters] == [4]
+    for name, kind, rows in KEYS:
+        told = [key for keys, _ in rows for key in keys]
+        fields = {field.encode_name: field.required for field in msgspec.structs.fields(kind)}
+        assert sorted(told) == sorted(fields), name
+        assert all(len({fields[key] for key in keys}) == 1 for keys, _ in rows), name
 
 
 def test_ones_own_entry_goes_before_what_is_known_and_fills_nothing_else() -> None:

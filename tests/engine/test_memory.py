@@ -37,6 +37,7 @@ HYBRID = Target(
     head_dim=256,
     state_layers=48, state_mib=144, context=32_768,
 )  # fmt: skip
+LATENT_HYBRID = Target("a/both", "f", "s", attention="hybrid", layers=24, head_dim=576, latent=True)
 LATENT = Target(
     "a/latent",
     "f",
@@ -114,6 +115,7 @@ def test_the_sum_is_in_words_with_what_it_assumes() -> None:
         (DENSE, 1, 1, 1, 65_536),
         (HYBRID, 2, 1, 2, 2 * 16 * 2 * 256 * 2),
         (LATENT, 8, 1, 2, 61 * 576 * 2),  # whole on every GPU
+        (LATENT_HYBRID, 8, 1, 2, 24 * 576 * 2),
     ],
 )
 def test_the_size_of_a_token_depends_on_how_heads_and_layers_are_shared(

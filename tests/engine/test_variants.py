@@ -205,3 +205,18 @@ def test_a_name_that_is_no_build_of_anything_known_is_left_alone(model: str) -> 
     found = setting(model)
     assert (found.target, found.taken_for) == (None, None)
     assert "SD809" not in codes(found)
+
+
+@pytest.mark.parametrize(
+    ("original", "model", "precision"),
+    [
+        ("thinkingmachines/Inkling-NVFP4", "thinkingmachines/Inkling", None),
+        ("thinkingmachines/Inkling-NVFP4", "/models/Inkling-FP8", "fp8"),
+        ("Qwen/Qwen3-8B", "/models/Qwen3-8B", "bf16"),
+    ],
+)
+def test_a_name_without_a_format_is_of_no_known_one_where_the_originals_name_has_one(
+    original: str, model: str, precision: str | None
+) -> None:
+    known = next(each for each in targets() if each.model == original)
+    assert as_build(known, model).precision == precision

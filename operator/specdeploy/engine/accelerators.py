@@ -97,12 +97,14 @@ class Gpu:
 _EIGHT_DIES = {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}
 # The memory is never divided further than the compute units are: an undivided GPU has its memory undivided.
 _MI300 = frozenset((*((compute, "nps1") for compute in _EIGHT_DIES), ("cpx", "nps4")))
+_MI300X = _MI300 | {("dpx", "nps2")}  # of MI325X nobody says so
 # QPX with NPS2: from ROCm 7.13 on.
 _MI350 = _MI300 | {("dpx", "nps2"), ("qpx", "nps2"), ("cpx", "nps2")}
 
 # Ids: the node feature rule of AMD's GPU operator (helm-charts-k8s/templates/gpu-nfd-default-rule.yaml); of
 # MI350P ROCm/rocm-systems (rocprofiler-compute, mi_gpu_spec.yaml), its memory by ServeTheHome.
-# Partitions: AMD's documentation of the config manager and of the DRA driver; the release notes of ROCm 7.13.
+# Partitions: AMD's documentation of the config manager and of the DRA driver; the release notes of ROCm 7.13;
+# of MI300X also ROCmValidationSuite#933 and the kernel's driver since March 2025.
 GPUS: dict[str, Gpu] = {
     gpu.name: gpu
     for gpu in (
@@ -110,7 +112,7 @@ GPUS: dict[str, Gpu] = {
         Gpu("MI250", "gfx90a", 64, ("740c",)),
         Gpu("MI250X", "gfx90a", 64, ("7408", "740c")),
         Gpu("MI300A", "gfx942", 128, ("74a0",), compute=None),
-        Gpu("MI300X", "gfx942", 192, ("74a1", "74a9"), ("74b5", "74bd"), _EIGHT_DIES, _MI300),
+        Gpu("MI300X", "gfx942", 192, ("74a1", "74a9"), ("74b5", "74bd"), _EIGHT_DIES, _MI300X),
         Gpu("MI308X", "gfx942", 192, ("74a2", "74a8"), ("74b6", "74bc"), None),
         Gpu("MI325X", "gfx942", 256, ("74a5",), ("74b9",), _EIGHT_DIES, _MI300),
         Gpu("MI350P", "gfx950", 144, ("75a8",), ("75b8",), None),

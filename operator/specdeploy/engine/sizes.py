@@ -54,7 +54,7 @@ def spreads_over(target: Target, ranks: int) -> bool:
 
 def has_kv_heads(target: Target) -> bool:
     """Latent attention keeps one latent for all heads, whole on every GPU."""
-    return target.kv_heads is not None and target.attention in ("gqa", "hybrid")
+    return target.kv_heads is not None and target.attention in ("gqa", "hybrid") and not target.latent
 
 
 def weights_gib(target: Target) -> Part:
@@ -78,12 +78,14 @@ def target_token_bytes(
     target: Target, *, tensor: int = 1, pipeline: int = 1, element: float = 2
 ) -> float | None:
     """Bytes of cache of one token on one GPU; `element`: bytes of one number. None: unknown."""
-    if target.layers is None or target.kv_heads is None or target.head_dim is None:
+    if target.layers is None or target.head_dim is None:
         return None
     layers, each = target.layers / pipeline, target.head_dim * element
-    if target.attention in ("mla", "sparse-mla"):  # one latent for keys and values, whole on every GPU
+    if (
+        target.attention in ("mla", "sparse-mla") or target.latent
+    ):  # one for keys and values, whole on every GPU
         return layers * each
-    return 2 * layers * _heads_here(target.kv_heads, tensor) * each
+    return None if target.kv_heads is None else 2 * layers * _heads_here(target.kv_heads, tensor) * each
 
 
 def drafter_token_bytes(

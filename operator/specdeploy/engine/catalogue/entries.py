@@ -11,6 +11,7 @@ Precision = Literal["bf16", "fp16", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4", "i
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
 Text = Annotated[str, Meta(min_length=1)]
+Release = Annotated[str, Meta(pattern=r"^\d+\.\d+(\.\d+)?$")]
 
 
 class Measured(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -37,6 +38,12 @@ class Tokens(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     most: Count
     suggested: Count
 
+    def __post_init__(self) -> None:
+        """Raises ValueError where the numbers contradict each other."""
+        if not self.least <= self.suggested <= self.most:
+            numbers = f"least {self.least}, suggested {self.suggested}, most {self.most}"
+            raise ValueError(f"The numbers do not ascend: {numbers}")
+
 
 class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A drafter for one target.
@@ -62,7 +69,7 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     kv_heads: Count | None = None
     head_dim: Count | None = None
     kv_share: Annotated[float, Meta(gt=0, lt=1)] | None = None
-    since: str | None = None
+    since: Release | None = None
     gated: bool | None = None
     licence: str | None = None
     backends: dict[str, str] = {}
@@ -70,6 +77,11 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     unsupported: tuple[str, ...] = ()
     notes: str = ""
     measured: tuple[Measured, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where it could draft nothing."""
+        if self.longest == 0:
+            raise ValueError("A block of dflash is at least 2: its first place is the token that is known")
 
     @property
     def longest(self) -> int | None:
@@ -92,7 +104,8 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     `parameters`, `active`: billions, all and per token. `weights_gib`: size of the checkpoint where it is
     published. `layers`, `kv_heads`, `head_dim`: of the
     layers that keep a cache of the whole context, for the size of a token in it; of mla, one head of the
-    latent and the rotary part together. `state_layers`: those that keep a state; `state_mib`: the state of
+    latent and the rotary part together. `latent`: of a hybrid target, whether those layers keep one latent
+    as mla does. `state_layers`: those that keep a state; `state_mib`: the state of
     one request in all of them. `heads`: of attention, those that share a key and value counted apart.
     `experts`: those that a router chooses from; 0: dense. `vocabulary`: tokens. `context`: the longest
     request. `config`: where a copy of its config.json was read, of which `heads`, `experts` and `context`
@@ -111,6 +124,7 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     layers: Count | None = None
     kv_heads: Count | None = None
     head_dim: Count | None = None
+    latent: bool | None = None
     state_layers: Count | None = None
     state_mib: Positive | None = None
     heads: Count | None = None
@@ -118,7 +132,7 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     vocabulary: Count | None = None
     context: Count | None = None
     config: Text | None = None
-    since: str | None = None
+    since: Release | None = None
     verified: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
     gated: bool | None = None

@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from .entries import Target
+from .problems import problems
 from .variants import build_of
 
 # libyaml's reader is some ten times as fast; where it is missing, the plain one reads the same.
@@ -83,7 +84,7 @@ def _entry(entry: object, place: str) -> Target:
         return msgspec.convert(entry, Target)
     except msgspec.ValidationError as error:
         called = f" ({model})" if isinstance(model, str) else ""
-        raise CatalogueError(f"{place}{called}: {str(error).replace('$.', '')}") from error
+        raise CatalogueError(f"{place}{called}: {'; '.join(problems(entry, Target))}") from error
 
 
 @cache

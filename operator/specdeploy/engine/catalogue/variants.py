@@ -74,7 +74,9 @@ def _distance(one: Build, wanted: Build) -> int:
 
 def as_build(original: Target, model: str) -> Target:
     """What is known of `original`, as far as it holds for its build `model`."""
-    precision = build_of(model).precision or original.precision
+    named, of_original = build_of(model).precision, build_of(original.model).precision
+    # Where the original's name tells its format, a name without one is most likely of another.
+    precision = named or (None if of_original else original.precision)
     other = precision != original.precision  # where another one runs is not known of this one
     return msgspec.structs.replace(
         original,

@@ -27,8 +27,6 @@ _DFLASH = "{name: d, method: dflash, model: z-lab/gemma-4-26B-A4B-it-DFlash, num
 _EVERYWHERE = {Kind.DENSE: "TRITON_ATTN", Kind.MLA: "TRITON_MLA"}
 # Targets whose recipes name one for AMD, and no other is known to do as well.
 _RECIPES = {"minimax-m3": "TRITON_ATTN"}
-# Hybrid targets whose layers with a cache have latent attention; those of the others are dense.
-_LATENT_HYBRIDS = ("kimi-k3",)
 
 TARGET_NOT_NAMED = Rule(
     code="SD611",
@@ -104,7 +102,7 @@ def _kind_of_cache(setting: Setting) -> Kind | None:
     """Kind of the layers that have a cache."""
     target = setting.target
     if target is not None and target.attention == "hybrid":
-        return Kind.MLA if target.family in _LATENT_HYBRIDS else Kind.DENSE
+        return Kind.MLA if target.latent else Kind.DENSE
     return kind_of_target(setting)
 
 
