@@ -71,7 +71,7 @@ def _may_wait(found: Gathered, status: Status, memory: Memory) -> bool:
     read_whole = found.stored.wire() == (found.raw.get("status") or {})
     return (
         read_whole
-        and found.seen.now - memory.written < quiet.SECONDS
+        and 0 <= found.seen.now - memory.written < quiet.SECONDS
         and quiet.loud(status) == quiet.loud(found.stored)
     )
 

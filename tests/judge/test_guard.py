@@ -139,9 +139,18 @@ def test_a_window_that_is_no_evidence_is_neither_good_nor_bad(spoil: object) -> 
 
 def test_a_window_out_of_order_changes_nothing() -> None:
     state, _, _ = watched(promoted(), after(1.3, 10))
-    for index in (-1, FIRST, FIRST + 9, 2**53):
+    for index in (-1, FIRST + 6, FIRST + 9, 2**53):
         again = next(iter(after(0.1, 1, first=index)))
         assert guard(state, again, SETTINGS) == (state, None)
+
+
+@pytest.mark.parametrize("index", [0, FIRST, FIRST + 5])
+def test_after_a_step_back_of_the_clock_windows_count_again_but_not_the_first(index: int) -> None:
+    state, _, _ = watched(promoted(), after(1.3, 10))
+    first, *others = after(0.1, 30, first=index)
+    back, alarm = guard(state, first, SETTINGS)
+    assert (back, alarm) == (state._replace(last_index=index), None)
+    assert watched(back, others)[1] is not None
 
 
 def test_a_restarted_pod_is_left_out_and_the_others_speak_for_the_arm() -> None:

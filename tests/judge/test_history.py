@@ -157,6 +157,15 @@ def test_what_is_no_evidence_of_the_baseline_changes_nothing(each: Window) -> No
     assert remember(history, each, SETTINGS) == history
 
 
+def test_after_a_step_back_of_the_clock_windows_teach_again_but_not_the_first() -> None:
+    history = taught(at(index, 2.0) for index in range(1000, 1020))
+    back = remember(history, at(10, 2.0), SETTINGS)
+    assert back == history._replace(last_index=10)
+    after = remember(back, at(11, 2.0), SETTINGS)
+    assert after.windows == history.windows + 1
+    assert sum(after.bands) <= sum(history.bands) + at(11, 2.0).arms[BASELINE][0].itl_seconds
+
+
 def test_a_young_pod_is_left_out_beside_a_warm_one() -> None:
     both = alone(0, pod(ready_seconds=4000.0), pod(5.0, tokens=2400, name="young", ready_seconds=100.0))
     assert learned([both]) == learned([alone(0, pod(ready_seconds=4000.0))])

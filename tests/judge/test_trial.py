@@ -52,6 +52,16 @@ def test_a_window_out_of_order_changes_nothing_but_the_count(index: int) -> None
     assert (after.baseline, after.watch, after.last_index) == (state.baseline, state.watch, 5)
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_after_a_step_back_of_the_clock_windows_count_again_but_not_the_first(index: int) -> None:
+    settings = Settings()
+    state, _, _ = judge([window(0), window(5, 1.2)])
+    back, _ = observe(state, window(index, 1.2), settings)
+    assert (back.baseline, back.watch, back.last_index) == (state.baseline, state.watch, index)
+    after, _ = observe(back, window(index + 1, 1.2), settings)
+    assert summary(after).windows_used == summary(state).windows_used + 1
+
+
 @pytest.mark.parametrize("baseline_tokens", [24000.0, 500.0])
 def test_an_arm_that_nobody_reaches_is_told_from_a_quiet_hour(baseline_tokens: float) -> None:
     settings, state, reasons = Settings(), start(Settings()), []

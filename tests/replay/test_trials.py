@@ -102,6 +102,19 @@ def test_a_window_twice_or_back_in_time_is_refused_and_counted(window: int) -> N
     assert (ended.window, numbers.windows_used, numbers.skipped) == (5, 3, {Reason.OUT_OF_ORDER: 1})
 
 
+def test_windows_from_far_back_in_time_are_no_evidence() -> None:
+    """A file that was written twice, one copy behind the other."""
+    trials = Trials(Settings())
+    for window in range(10):
+        trials.take(parse(line("t", window)))
+    for window in range(10):
+        with pytest.raises(BrokenLine):
+            trials.take(parse(line("t", window)))
+    (ended,) = trials.end()
+    numbers = ended.verdict.numbers
+    assert (numbers.windows_used, numbers.skipped) == (10, {Reason.OUT_OF_ORDER: 10})
+
+
 def test_a_broken_line_changes_nothing_for_the_others() -> None:
     lines = recordings()["wins"]
     stream = io.BytesIO(b"".join(mixed([lines, [b"{}\n", lines[0], b"nonsense\n"]])))

@@ -204,6 +204,7 @@ class EventReason(Word):
     BASELINE_REFRESHED = "BaselineRefreshed", "the baseline is rendered anew, as the next trial will be"
     TRIAL_STARTED = "TrialStarted", "a pod is borrowed for a drafter"
     TRIAL_READY = "TrialReady", "the drafter's pods are ready; it warms up"
+    CLOCK_WENT_BACK = "ClockWentBack", "the operator's clock had been ahead; what it wrote counts as of now"
     EVIDENCE_LOST = "EvidenceLost", "the evidence in status could not be read; measured anew"
     EVIDENCE_RESTARTED = "EvidenceRestarted", "trial.windowSeconds was changed; measured anew"
     SERVING_INVALID = (

@@ -14,7 +14,7 @@ from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState, forget_serving, start
 from specdeploy.judge.trial import expire, observe, summary, warnings, window_ratio
 from specdeploy.judge.verdict import Cause, Outcome, Ratio, Summary, Verdict
-from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Obstacle, PodWindow, Reason, Window
+from specdeploy.judge.window import BASELINE, SERVING, TRIAL, Obstacle, PodWindow, Reason, Window, newest
 
 __all__ = [
     "ADVICE",
@@ -44,6 +44,7 @@ __all__ = [
     "expire",
     "forget_serving",
     "missing",
+    "newest",
     "observe",
     "pack",
     "pack_tuple",

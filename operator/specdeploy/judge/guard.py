@@ -46,7 +46,7 @@ from specdeploy.judge.noise import bounded
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import TrialState
 from specdeploy.judge.verdict import Cause
-from specdeploy.judge.window import BASELINE, LARGEST_INDEX, SERVING, TRIAL, PodWindow, Window
+from specdeploy.judge.window import BASELINE, LARGEST_INDEX, SERVING, TRIAL, PodWindow, Window, newest
 
 __all__ = [
     "Alarm",
@@ -103,9 +103,10 @@ def guard(state: GuardState, window: Window, settings: Settings) -> tuple[GuardS
     as it is on.
 
     A window that is no evidence is neither good nor bad. One whose index is not above the last one's changes
-    nothing. Never raises.
+    nothing, unless it is far below: the clock went back, and windows count from there on. Never raises.
     """
     if not state.last_index < window.index < LARGEST_INDEX:
+        state = state._replace(last_index=newest(state.last_index, window.index))
         return state, _alarm(state, settings.limits)
     serving, baseline = window.arms.get(SERVING, ()), window.arms.get(BASELINE, ())
     # What serves is read in the trial's place, and there is no third arm.

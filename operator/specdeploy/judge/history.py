@@ -25,7 +25,7 @@ from specdeploy.judge.learned import BANDS, Learned, band_of
 from specdeploy.judge.offsets import Offsets, known_pods
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import LARGEST_WEIGHT
-from specdeploy.judge.window import BASELINE, LARGEST_INDEX, PodWindow, Window
+from specdeploy.judge.window import BASELINE, LARGEST_INDEX, PodWindow, Window, newest
 
 LEAST_COUNT = 1e-6
 VERSION = 2
@@ -82,12 +82,13 @@ def remember(history: History, window: Window, settings: Settings) -> History:
     """Takes in the baseline arm of one window, its warm pods only. Never raises.
 
     A window that is not newer than the last one, has an obstacle, too little traffic or senseless numbers
-    changes nothing; one that is unlike the earlier ones is left out unless such windows last. With another
-    length of window in `settings` the history begins anew: its noise is that of a window, and its numbers
-    count windows.
+    changes nothing (one far older means that the clock went back: windows count from there on); one that is
+    unlike the earlier ones is left out unless such windows last. With another length of window in `settings`
+    the history begins anew: its noise is that of a window, and its numbers count windows.
     """
     if history.window_seconds != settings.window_seconds:
         history = History(window_seconds=settings.window_seconds)
+    history = history._replace(last_index=newest(history.last_index, window.index))
     usable = (
         history.last_index < window.index < LARGEST_INDEX
         and 0 < window.seconds <= LARGEST_SECONDS

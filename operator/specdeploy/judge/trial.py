@@ -29,6 +29,7 @@ from specdeploy.judge.window import (
     TRIAL,
     Reason,
     Window,
+    newest,
     tell_only_speed,
 )
 
@@ -40,10 +41,12 @@ def observe(state: TrialState, window: Window, settings: Settings) -> tuple[Tria
     """Takes in one window; gives the next state and the verdict, if the trial ends with it. Never raises.
 
     A window that `assess` would extend is counted as skipped here. One whose index is not above the last
-    one's changes nothing but the count.
+    one's changes nothing but the count, unless it is far below: then the clock went back, and windows count
+    from there on.
     """
     if not state.last_index < window.index < LARGEST_INDEX:
-        return _skip(state, state.last_index, state.watch, Reason.OUT_OF_ORDER), None
+        last = newest(state.last_index, window.index)
+        return _skip(state, last, state.watch, Reason.OUT_OF_ORDER), None
     reading = read(window, settings)
     watch = _watch(state, reading, settings) if reading.young else state.watch
     told = watch.guards is not state.watch.guards

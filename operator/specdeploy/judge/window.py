@@ -19,6 +19,15 @@ SERVING = "serving"
 LARGEST_INDEX = 2**53
 """Of windows: below it a float64 holds every whole number."""
 
+LATE_WINDOWS = 3
+"""A window whose number is further below the last one's does not come late: the clock went back."""
+
+
+def newest(last_index: int, index: int) -> int:
+    """The number that the next window must lie above, after window `index` came behind `last_index`. A clock
+    that was ahead would else make whoever counts windows blind until it is there again."""
+    return index if 0 <= index < last_index - LATE_WINDOWS else last_index
+
 
 class Reason(StrEnum):
     """Why a window is no evidence. The order is stored in saved states: only ever append."""

@@ -7,6 +7,7 @@ Abort and deadline come before everything that may be broken.
 from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.status import Status, seconds
 from specdeploy.rollout.agreement import keep_answers
+from specdeploy.rollout.clock import of_one_clock
 from specdeploy.rollout.conditions import LOST_SECONDS, with_conditions
 from specdeploy.rollout.decision import Ending, Event, Step
 from specdeploy.rollout.endings import CAPACITY_SECONDS
@@ -33,6 +34,7 @@ _SLOT_SECONDS = 30.0
 def advance(seen: Observation, status: Status) -> Step:
     """The status to store, what to tell, and when to look again. Never raises for what users can cause."""
     view, before = scene(seen, status), status
+    status, clocked = of_one_clock(view, status)
     status, told = _obey(view, status)
     if told:  # a retry may have given arms new names
         view = scene(seen, status)
@@ -45,7 +47,7 @@ def advance(seen: Observation, status: Status) -> Step:
     status, kept = protect(view, before, status)
     status = arrived(view, status)
     status = fitted(describe(view, with_conditions(view, status)), view.listed)
-    lost = tuple(_lost(part) for part in seen.lost_status)
+    lost = (*(_lost(part) for part in seen.lost_status), *clocked)
     events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *noted, *retired, *tried, *kept)
     return Step(status, events, _next_check(view, status))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome
 from specdeploy.api.spec import Spec
-from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant, seconds
+from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant
 from specdeploy.judge import (
     TRIAL,
     Cause,
@@ -17,6 +17,7 @@ from specdeploy.judge import (
     Verdict,
     Window,
     forget_serving,
+    newest,
     observe,
     pack,
     start,
@@ -51,15 +52,12 @@ def compares_serving(scene: Scene, status: Status) -> bool:
     on the baseline's engine.
 
     One that serves on an engine the spec has left behind is no yardstick: it is going anyway. A spec that is
-    wrong asks for no engine, and the baseline stays as it is: then what counts is which of the two came last.
+    wrong asks for no engine, and what runs stays as it is: then the last one that was right counts.
     """
-    serving, arm = status.serving, status.baseline
-    if serving is None or arm is None or serving.name == BASELINE or scene.spec is None:
+    serving = status.serving
+    if serving is None or serving.name == BASELINE or scene.spec is None:
         return False
-    if scene.valid:
-        return scene.by_revision(serving.revision) is not None
-    both = scene.by_revision(serving.revision) is not None and scene.by_revision(arm.revision) is not None
-    return both or seconds(serving.since) >= seconds(arm.since)
+    return scene.by_revision(serving.revision) is not None if scene.valid else serving.left_time is None
 
 
 def yardsticks(scene: Scene, status: Status) -> frozenset[str]:
@@ -105,10 +103,11 @@ def load(status: Status, trial: TrialStatus, settings: Settings) -> tuple[TrialS
 
 
 def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -> Judged:
-    """Take in the window that has just ended. A window that was judged before changes nothing."""
+    """Take in the window that has just ended. A window that was judged before changes nothing; one by a clock
+    that went back is no evidence, those after it are."""
     trial, restarted = _of_one_length(trial, spec)
     window = scene.seen.window
-    if window is None or (trial.last_window is not None and window.index <= trial.last_window):
+    if window is None or _judged(trial, window):
         return Judged(trial, events=restarted)
     settings = settings_of(scene, status, spec)
     before, lost = load(status, trial, settings)
@@ -120,6 +119,11 @@ def judge_window(scene: Scene, status: Status, spec: Spec, trial: TrialStatus) -
         None if verdict is None else _ending(verdict, trial),
         (*restarted, *(() if lost is None else (lost,))),
     )
+
+
+def _judged(trial: TrialStatus, window: Window) -> bool:
+    last = trial.last_window
+    return last is not None and window.index <= last and newest(last, window.index) == last
 
 
 def _of_one_length(trial: TrialStatus, spec: Spec) -> tuple[TrialStatus, tuple[Event, ...]]:
