@@ -207,18 +207,3 @@ def test_tensor_parallelism_takes_all_gpus_unless_another_kind_is_named(
 def test_each_owned_flag_is_refused_by_one_rule(option: str) -> None:
     (finding,) = check_arguments(with_args(option, "x"))
     assert finding.code in {rule.code for rule in arguments.RULES}
-
-
-@pytest.mark.parametrize(
-    ("words", "accepted"),
-    [
-        (("--enable-auto-tool-choice",), False),
-        (("--enable-auto-tool-choice", "--tool-call-parser", "hermes"), True),
-        (("--no-enable-auto-tool-choice",), True),
-        (("--enable-log-outputs",), False),
-        (("--enable-log-outputs", "--enable-log-requests"), True),
-        (("--enable-log-requests",), True),
-    ],
-)
-def test_a_switch_that_needs_another_flag_has_it(words: tuple[str, ...], accepted: bool) -> None:
-    assert (check_arguments(with_args(*words)) == ()) is accepted

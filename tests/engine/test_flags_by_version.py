@@ -142,9 +142,9 @@ def image(version: str) -> str:
     ("version", "args", "expected"),
     [
         ("0.33.0", [], []),
-        ("0.33.0", ["--enable-fault-tolerance"], []),
-        ("0.27.0", ["--enable-fault-tolerance"], []),
-        ("0.26.0", ["--enable-fault-tolerance"], [("flag-too-new", "args[0]")]),
+        ("0.33.0", ["--use-replayssm"], []),
+        ("0.27.0", ["--use-replayssm"], []),
+        ("0.26.0", ["--use-replayssm"], [("flag-too-new", "args[0]")]),
         ("0.29.0", ["--max-num-queued-reqs", "8"], []),
         ("0.28.0", ["--max-num-queued-reqs", "8"], [("flag-too-new", "args[0]")]),
         ("0.32.0", ["--custom_histogram_buckets={}"], []),

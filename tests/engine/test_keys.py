@@ -11,7 +11,7 @@ from specdeploy.engine.checks import on_spec
 from specdeploy.engine.flags import read_flags
 from specdeploy.engine.json_words import object_in, read_json
 from specdeploy.engine.setting import setting_of
-from specdeploy.engine.tables_values import JSON, OBJECT
+from specdeploy.engine.tables_values import OBJECT, OBJECT_OR_NONE
 
 CODES = ("SD227", "SD230", "SD231")
 
@@ -67,7 +67,7 @@ def test_every_occurrence_is_read_by_itself() -> None:
 def test_the_table_is_of_flags_that_take_an_object_and_of_their_keys() -> None:
     for option in table.KEYS:
         flag, _, key = option.partition(".")
-        assert flag in OBJECT | JSON
+        assert flag in OBJECT | OBJECT_OR_NONE
         assert not key or key in table.KEYS[flag]
     for option, keys in table.GONE_BEFORE.items():
         assert not set(keys) & set(table.KEYS[option])

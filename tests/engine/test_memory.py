@@ -180,7 +180,7 @@ def test_probabilistic_drafts_keep_their_logits_for_every_request() -> None:
         (["--max-num-seqs", "0.128k"], 128),
         (["--max-num-batched-tokens", "512"], 512),
         ([], 1024),
-        (["--performance-mode", "throughput"], None),  # moves the default
+        (["--performance-mode", "throughput"], 2048),  # doubles the default
     ],
 )
 def test_requests_at_once_are_the_same_wherever_they_are_reckoned(

@@ -29,6 +29,8 @@ DEFAULTS: tuple[Default, ...] = (
     Default("--max-num-seqs", 1024, memory_gib=70),
     Default("--max-num-seqs", 256),
 )
+# Memory from which on other defaults hold, in GiB.
+MEMORY_CLASSES: tuple[float, ...] = tuple(sorted({row.memory_gib for row in DEFAULTS}))
 
 
 def default(flag: str, version: Version | None, memory_gib: float) -> float:

@@ -5,9 +5,8 @@ Source: vLLM 0.32 (config/compilation.py, CUDAGraphMode; config/vllm.py, Optimiz
 meant the same since 0.12).
 """
 
-import json
-
-from .flags import Flag
+from .flags import Flag, is_flag
+from .json_words import object_in, whole_in
 from .kinds import as_whole
 from .serving import is_on, object_of, size_of
 from .setting import Setting
@@ -36,7 +35,7 @@ def _decided(setting: Setting) -> tuple[str, Flag | None]:
         return "NONE", eager
     configs = [flag for flag in reversed(setting.flags) if flag.means("--compilation-config")]
     for flag in configs:
-        if (mode := _mode_in(flag.key, flag.value)) is not None:
+        if (mode := _mode_in(flag)) is not None:
             return mode, flag
     return _BY_LEVEL.get((level.value or "") if level else "", DEFAULT), level
 
@@ -54,13 +53,29 @@ def captured_tokens(setting: Setting) -> int | None:
     return given
 
 
-def _mode_in(key: str, value: str | None) -> str | None:
+def given_sizes(setting: Setting) -> tuple[int, ...] | None:
+    """The sizes of graphs that the spec lists, in tokens; None: it lists none that can be read."""
+    flag = setting.flag("--cudagraph-capture-sizes")
+    if flag is None:
+        listed = (object_of(setting, "--compilation-config") or {}).get("cudagraph_capture_sizes")
+        read = [as_whole(each) for each in listed] if isinstance(listed, list) else [None]
+    else:
+        read = [whole_in(word) for word in _words_after(setting, flag)]
+    sizes = tuple(size for size in read if size is not None)
+    return sizes if len(sizes) == len(read) else None
+
+
+def _words_after(setting: Setting, flag: Flag) -> list[str]:
+    """The values of a flag that takes several."""
+    words = setting.spec.engine.args or []
+    if "=" in words[flag.index]:
+        return [flag.value or ""]
+    following = words[flag.index + 1 :]
+    end = next((index for index, word in enumerate(following) if is_flag(word)), len(following))
+    return following[:end]
+
+
+def _mode_in(flag: Flag) -> str | None:
     """The mode in one --compilation-config: a JSON object, or the value of one of its keys."""
-    if key:
-        return (value or "").upper() if key == "cudagraph_mode" else None
-    try:
-        config = json.loads(value or "")
-    except ValueError:
-        return None
-    mode = config.get("cudagraph_mode") if isinstance(config, dict) else None
+    mode = (object_in(flag) or {}).get("cudagraph_mode")
     return mode.upper() if isinstance(mode, str) else None

@@ -3,11 +3,13 @@
 from typing import Any
 
 from . import tables_flags as table
-from .defaults import default
+from .defaults import MEMORY_CLASSES, default
 from .json_words import object_in, whole_in
 from .parser import inverses
 from .setting import Setting
 from .versions import since
+
+_TOKENS, _REQUESTS = "--max-num-batched-tokens", "--max-num-seqs"
 
 
 def is_on(setting: Setting, switch: str) -> bool:
@@ -15,6 +17,18 @@ def is_on(setting: Setting, switch: str) -> bool:
     words = (switch, *inverses(switch, since(table.PAIRED_SINCE).holds(setting.version)))
     given = [flag for flag in setting.flags if any(flag.means(word) for word in words)]
     return bool(given) and given[-1].means(switch)
+
+
+def prefills_whole(setting: Setting) -> bool:
+    """Whether chunked prefill is off: by default it is on."""
+    off = setting.flag("--no-enable-chunked-prefill") is not None
+    return off and not is_on(setting, "--enable-chunked-prefill")
+
+
+def caches_prefixes(setting: Setting) -> bool:
+    """Whether prefix caching is on, as it is by default."""
+    off = setting.flag("--no-enable-prefix-caching") is not None
+    return not off or is_on(setting, "--enable-prefix-caching")
 
 
 def size_of(setting: Setting, option: str) -> int | None:
@@ -38,16 +52,16 @@ def object_of(setting: Setting, option: str) -> dict[str, Any] | None:
 
 def batched_tokens(setting: Setting) -> int | None:
     """Tokens that one step may hold, all requests together; None: unknown."""
-    given = size_of(setting, "--max-num-batched-tokens")
-    return given if given is not None else _default(setting, "--max-num-batched-tokens")
+    given = size_of(setting, _TOKENS)
+    return given if given is not None else _default(setting, _TOKENS)
 
 
 def sequences(setting: Setting) -> int | None:
     """Requests that may run at once; None: unknown."""
-    given = size_of(setting, "--max-num-seqs")
+    given = size_of(setting, _REQUESTS)
     if given is not None:
         return given
-    default, tokens = _default(setting, "--max-num-seqs"), batched_tokens(setting)
+    default, tokens = _default(setting, _REQUESTS), batched_tokens(setting)
     return default if default is None or tokens is None else min(default, tokens)
 
 
@@ -59,9 +73,34 @@ def longest_request(setting: Setting) -> int | None:
     return target.context if target else None
 
 
+def possible_batches(setting: Setting) -> tuple[tuple[int, int], ...]:
+    """Tokens of a step and requests at once, as given or by default, for every GPU that it may be.
+
+    One pair where the GPU is known. Empty: the defaults are not known.
+    """
+    device = setting.device_gib
+    found = []
+    for memory in MEMORY_CLASSES if device is None else (device,):
+        tokens, requests = (size_of(setting, flag) for flag in (_TOKENS, _REQUESTS))
+        tokens = _default_on(setting, _TOKENS, memory) if tokens is None else tokens
+        if requests is None:
+            requests = _default_on(setting, _REQUESTS, memory)
+            requests = requests if requests is None or tokens is None else min(requests, tokens)
+        if tokens is None or requests is None:
+            return ()
+        found.append((tokens, requests))
+    return tuple(found)
+
+
 def _default(setting: Setting, flag: str) -> int | None:
-    """vLLM's default on this device, where nothing else that moves it is set."""
-    device, moved = setting.device_gib, setting.flag("--performance-mode") is not None
-    if device is None or moved or setting.parallel.data > 1:
+    """vLLM's default on this device; None: which it is, or what else moves it, is not known."""
+    device = setting.device_gib
+    return None if device is None else _default_on(setting, flag, device)
+
+
+def _default_on(setting: Setting, flag: str, memory_gib: float) -> int | None:
+    if setting.parallel.data > 1:
         return None
-    return int(default(flag, setting.version, device))
+    mode = setting.flag("--performance-mode")
+    factor = 2 if mode is not None and mode.text == "throughput" else 1
+    return factor * int(default(flag, setting.version, memory_gib))

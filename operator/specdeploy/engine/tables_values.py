@@ -61,24 +61,28 @@ NUMBER_OR_NONE = words(
     """
 )
 
+# JSON.
+JSON = words("--allowed-headers --allowed-methods --allowed-origins --default-chat-template-kwargs")
+
 # JSON, or `None`.
-JSON = words(
+JSON_OR_NONE = words("--default-mm-loras")
+
+# An object in JSON.
+OBJECT = words(
     """
-        --allowed-headers --allowed-methods --allowed-origins --custom-histogram-buckets
-        --default-chat-template-kwargs --default-mm-loras --diffusion-config --limit-mm-per-prompt
-        --media-io-kwargs --mm-processor-kwargs --model-class-overrides --override-generation-config
-        --watermark-config
+        --additional-config --attention-config --aux-output-config --compilation-config --ec-manager-config
+        --eplb-config --fault-tolerance-config --hf-overrides --ir-op-priority --kernel-config
+        --limit-mm-per-prompt --logging-config --media-io-kwargs --model-class-overrides
+        --override-generation-config --profiler-config --structured-outputs-config
     """
 )
 
 # An object in JSON, or `None`.
-OBJECT = words(
+OBJECT_OR_NONE = words(
     """
-        --attention-config --aux-output-config --compilation-config --ec-manager-config --ec-transfer-config
-        --engram-config --eplb-config --fault-tolerance-config --ir-op-priority --kernel-config
-        --kv-events-config --kv-transfer-config --logging-config --pooler-config --profiler-config
-        --quantization-config --reasoning-config --structured-outputs-config --watchdog-config
-        --weight-transfer-config
+        --custom-histogram-buckets --diffusion-config --ec-transfer-config --engram-config --kv-events-config
+        --kv-transfer-config --mm-processor-kwargs --pooler-config --quantization-config --reasoning-config
+        --watchdog-config --watermark-config --weight-transfer-config
     """
 )
 

@@ -123,7 +123,7 @@ def surroundings(variables: Mapping[str, str], memory_gib: float | None) -> Iter
 
 def serve_parser() -> FlexibleArgumentParser:
     parser = FlexibleArgumentParser(prog="vllm")
-    ServeSubcommand().subparser_init(parser.add_subparsers())
+    ServeSubcommand().subparser_init(parser.add_subparsers(dest="subparser"))
     return parser
 
 
@@ -146,6 +146,10 @@ def answer(
     models = named_models(parsed)
     try:
         args = AsyncEngineArgs.from_cli_args(parsed)
+        if (
+            args.enable_dbo and current_platform.is_cpu()
+        ):  # it would turn that off, and not what it stands for
+            args.ubatch_size = max(2, args.ubatch_size)
         config = args.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
     except Exception as refusal:  # whatever vLLM raises is the answer
         error = str(refusal) or type(refusal).__name__

@@ -108,17 +108,6 @@ BACKEND_TWICE = Rule(
     passed="engine: {attentionBackend: TRITON_ATTN}",
     decided_by=Decider.POLICY,
 )
-NEEDS_ANOTHER = Rule(
-    code="SD119",
-    name="flag-needs-another",
-    severity=Severity.ERROR,
-    title="The flag needs another one; vLLM does not start without it",
-    why="vLLM checks the pair when it has read its arguments, and ends.",
-    source="vLLM's validate_parsed_serve_args, 0.18 to 0.33",
-    refused="engine: {args: [--enable-auto-tool-choice]}",
-    passed="engine: {args: [--enable-auto-tool-choice, --tool-call-parser, hermes]}",
-    decided_by=Decider.PARSER,
-)
 SHARDED = Rule(
     code="SD120",
     name="sharded-sampling-without-shards",
@@ -148,8 +137,6 @@ _KEYS: dict[str, tuple[tuple[str, ...], str]] = {
     "--watermark-config": (("key",), ""),
     "--kv-transfer-config": (("kv_connector", "kv_role"), "--kv-offloading-size"),
 }
-# Switch: what it needs beside it.
-_NEEDS = {"--enable-auto-tool-choice": "--tool-call-parser", "--enable-log-outputs": "--enable-log-requests"}
 
 _OWNED: tuple[tuple[Rule, Mapping[str, tuple[str, str]]], ...] = (
     (SPECULATION, table.SPECULATION),
@@ -190,13 +177,6 @@ def _check_backend(setting: Setting) -> Iterator[Finding]:
             yield BACKEND_TWICE.at(_path(flag.index), reason, "keep one of the two")
 
 
-def _check_pairs(setting: Setting) -> Iterator[Finding]:
-    for switch, needed in _NEEDS.items():
-        flag, other = setting.flag(switch), setting.flag(needed)
-        if flag and is_on(setting, switch) and other is None:
-            yield NEEDS_ANOTHER.at(_path(flag.index), f"{switch} needs {needed}", f"add {needed}")
-
-
 def _check_sharded(setting: Setting) -> Iterator[Finding]:
     switch, ranks = "--enable-batch-sharded-sampling", setting.parallel.tensor
     flag, requests, logprobs = setting.flag(switch), sequences(setting), setting.flag("--max-logprobs")
@@ -230,7 +210,6 @@ RULES: tuple[Rule, ...] = (
     SEVERAL_WORDS,
     *(rule for rule, _ in _OWNED),
     BACKEND_TWICE,
-    NEEDS_ANOTHER,
     SHARDED,
     KEY_MISSING,
 )
@@ -238,7 +217,6 @@ SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_words,
     _check_owned,
     _check_backend,
-    _check_pairs,
     _check_sharded,
     _check_keys,
 )

@@ -10,7 +10,7 @@ from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.tables_bounds import BOUNDS, OF_MEDIA, Bound
 
-from .doubt import graded
+from .doubt import graded, knows
 
 OUT_OF_BOUNDS = Rule(
     code="SD232",
@@ -39,7 +39,7 @@ OUT_OF_BOUNDS_FOR_MEDIA = Rule(
 def _check_bounds(setting: Setting) -> Iterator[Finding]:
     for rule, table in ((OUT_OF_BOUNDS, BOUNDS), (OUT_OF_BOUNDS_FOR_MEDIA, OF_MEDIA)):
         for option, bound in table.items():
-            if not bound.read or is_on(setting, bound.read):
+            if knows(setting, option) and (not bound.read or is_on(setting, bound.read)):
                 yield from _outside(setting, rule, option, bound)
 
 

@@ -2,6 +2,7 @@
 
 from specdeploy.api.rule import Rule, Severity
 from specdeploy.engine.image import parse_image
+from specdeploy.engine.parser import options
 from specdeploy.engine.setting import Setting
 from specdeploy.engine.versions import ALWAYS, LATELY, Span, beyond_tables, is_read_whole
 
@@ -34,6 +35,11 @@ def graded(setting: Setting, rule: Rule, span: Span = ALWAYS) -> Rule | None:
     if span is LATELY and not is_read_whole(setting.version):
         return DOUBTFUL
     return known(setting, rule) if span.holds(setting.version) else None
+
+
+def knows(setting: Setting, flag: str) -> bool:
+    """Whether this release has the flag; that it has not is another rule's to tell."""
+    return flag in options(setting.version)
 
 
 def is_of_the_project(setting: Setting) -> bool:

@@ -126,7 +126,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_suffixed(text: str) -> bool:
-    return whole_in(text) is not None or text in _NONE
+    return whole_in(text) is not None
 
 
 def _is_length(text: str) -> bool:
@@ -137,12 +137,16 @@ def _is_json(text: str) -> bool:
     try:
         read_json(text)
     except ValueError:
-        return text in _NONE
+        return False
     return True
 
 
 def _is_object(text: str) -> bool:
-    return text in _NONE or (text.lstrip().startswith("{") and _is_json(text))
+    return text.lstrip().startswith("{") and _is_json(text)
+
+
+def _or_none(fits: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda text: text in _NONE or fits(text)
 
 
 # How no value at all is written where that is one.
@@ -150,13 +154,15 @@ _NONE = ("", "None")
 # For each kind of value: the flags that take it, whether a text is one, and what it is called.
 _KINDS: tuple[tuple[frozenset[str], Callable[[str], bool], str], ...] = (
     (values.WHOLE, _is_whole, "a whole number"),
-    (values.WHOLE_OR_NONE, lambda text: text in _NONE or _is_whole(text), "a whole number"),
-    (values.SUFFIXED, _is_suffixed, "a whole number, such as 16384 or 16k"),
-    (values.SUFFIXED_OR_AUTO, _is_length, "a whole number, such as 16384 or 16k, or auto"),
+    (values.WHOLE_OR_NONE, _or_none(_is_whole), "a whole number"),
+    (values.SUFFIXED, _or_none(_is_suffixed), "a whole number, such as 16384 or 16k"),
+    (values.SUFFIXED_OR_AUTO, _or_none(_is_length), "a whole number, such as 16384 or 16k, or auto"),
     (values.NUMBER, _is_number, "a number"),
-    (values.NUMBER_OR_NONE, lambda text: text in _NONE or _is_number(text), "a number"),
+    (values.NUMBER_OR_NONE, _or_none(_is_number), "a number"),
     (values.JSON, _is_json, "JSON"),
+    (values.JSON_OR_NONE, _or_none(_is_json), "JSON"),
     (values.OBJECT, _is_object, "an object in JSON"),
+    (values.OBJECT_OR_NONE, _or_none(_is_object), "an object in JSON"),
 )
 
 
