@@ -78,6 +78,7 @@ def test_the_version_is_the_packages() -> None:
         (NotFound("there is no such object"), 2),
         (Unavailable("nobody answers"), 2),
         (SettingsError("SPECDEPLOY_WORKERS='many'"), 2),
+        (OSError("the port is in use"), 2),
         (Forbidden("rights are missing"), 1),
         (Refused("the body is wrong"), 1),
         (PreflightError("Kubernetes is too old"), 1),

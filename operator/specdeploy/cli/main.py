@@ -205,6 +205,10 @@ def reported() -> Iterator[None]:
 
     try:
         yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        exits.usage(exits.why(error))
     except (NotFound, Unavailable, ValueError) as error:
         exits.usage(str(error))
     except (PreflightError, ClusterError) as error:
