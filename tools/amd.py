@@ -16,12 +16,13 @@ from specdeploy.engine.accelerators import (
 )
 from specdeploy.engine.aiter import SWITCHES
 from specdeploy.engine.attention import BACKENDS, READ, Backend
-from specdeploy.engine.known_bad import KNOWN_BAD, NOT_CHECKABLE, OF_FLAVOURS, KnownBad
+from specdeploy.engine.known_bad import KNOWN_BAD, OF_FLAVOURS, KnownBad
+from specdeploy.engine.not_checkable import OF_ENGINES
 from specdeploy.engine.rules.attention import CACHE_AND_WEIGHTS
 from specdeploy.engine.rules.hardware import NO_FP8
 from specdeploy.engine.rules.known import rule_of
 from specdeploy.engine.versions import ALWAYS, Span
-from tools.markdown import code, releases, table
+from tools.markdown import capital, code, releases, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "amd.md"
 
@@ -108,7 +109,10 @@ def page() -> str:
             BAD,
             table(("What happens", "vLLM", "What to do", "Source"), map(_bad, KNOWN_BAD)),
             UNKNOWN,
-            table(("What", "Why, and what sees it"), NOT_CHECKABLE),
+            table(
+                ("What", "Why it is not known", "Found by"),
+                ((capital(each.what), each.why, each.seen_by) for each in OF_ENGINES),
+            ),
         )
     )
 

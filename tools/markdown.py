@@ -29,3 +29,8 @@ def releases(span: Span) -> str:
     first = f"from {span.since}" if span.since else ""
     last = f"before {span.until}" if span.until else ""
     return " ".join(part for part in (first, last) if part) or "all"
+
+
+def capital(text: str) -> str:
+    """As the beginning of a line; vLLM is written so everywhere, and code as it is."""
+    return text if text.startswith(("vLLM", "`")) else text[0].upper() + text[1:]

@@ -152,7 +152,7 @@ DRAFTER = f"{ENTRY}  drafters:\n    - method: mtp\n      source: s\n      tokens
             "  drafters: [{method: mtq, source: s, tokens: {least: 9}}]\n",
             "own.yaml: entry 1 (a/b): Object missing required field `source`; "
             "Expected `str`, got `int` - at `family`; "
-            "Expected `str` matching regex '^\\\\d+\\\\.\\\\d+(\\\\.\\\\d+)?$' - at `since`; "
+            "Expected a release such as 0.24 or 0.24.1 - at `since`; "
             "Invalid enum value 'mtq' - at `drafters[0].method`; "
             "Object missing required field `most` - at `drafters[0].tokens`; "
             "Object missing required field `suggested` - at `drafters[0].tokens`",
@@ -169,7 +169,7 @@ DRAFTER = f"{ENTRY}  drafters:\n    - method: mtp\n      source: s\n      tokens
         ),
         (
             f"{DRAFTER}{{least: 1, most: 3, suggested: 2}}\n      since: soon\n",
-            "own.yaml: entry 1 (a/b): Expected `str` matching regex",
+            "own.yaml: entry 1 (a/b): Expected a release such as 0.24 or 0.24.1 - at `drafters[0].since`",
         ),
         ("- {model: a\n", "own.yaml: while parsing a flow mapping"),
         ("- model: \x00\n", "own.yaml: unacceptable character #x0000: control characters are not allowed"),

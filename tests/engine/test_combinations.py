@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from specdeploy.engine.rules.not_checkable import NOT_CHECKABLE
 from tests.engine.findings import a_target, codes
 from tests.engine.specs import drafter
 
@@ -180,8 +179,3 @@ def test_adaptive_verification_was_for_dspark_alone(method: str, version: str, f
 def test_adaptive_verification_is_warned_of_on_a_hybrid_target(attention: str, found: list[str]) -> None:
     one = drafter("mtp", options=ADAPTIVE)
     assert codes(one, target=a_target(attention=attention)) == found
-
-
-def test_what_can_not_be_checked_is_listed_once_with_its_reason() -> None:
-    assert len({row.what for row in NOT_CHECKABLE}) == len(NOT_CHECKABLE)
-    assert all(row.what and row.why for row in NOT_CHECKABLE)

@@ -14,8 +14,9 @@ from specdeploy.engine.accelerators import ARCHITECTURES
 from specdeploy.engine.aiter import MASTER, SHUFFLE, SWITCHES
 from specdeploy.engine.attention import BACKENDS
 from specdeploy.engine.checks import on_drafters, on_spec
-from specdeploy.engine.known_bad import HANDLED, KNOWN_BAD, NOT_CHECKABLE, KnownBad
+from specdeploy.engine.known_bad import KNOWN_BAD, KnownBad
 from specdeploy.engine.known_bad.row import DEFAULT
+from specdeploy.engine.not_checkable import HANDLED, OF_DRAFTERS, OF_ENGINES
 from specdeploy.engine.rules.known import rule_of
 from specdeploy.engine.setting import setting_of
 from specdeploy.engine.versions import OLDEST
@@ -357,10 +358,12 @@ def test_a_switch_whose_value_only_the_cluster_knows_is_neither_on_nor_off() -> 
 
 
 def test_what_can_not_be_known_says_why_and_is_said_once() -> None:
-    everything = (*NOT_CHECKABLE, *HANDLED)
+    everything = [*HANDLED, *((each.what, each.why) for each in (*OF_DRAFTERS, *OF_ENGINES))]
     assert len({what for what, _ in everything}) == len(everything)
+    reports = [report for what, _ in everything for report in re.findall(r"(?<!\w)#\d+", what)]
+    assert len(set(reports)) == len(reports)
     for what, why in everything:
-        assert what[0].isupper()
+        assert what
         assert why
         assert not what.endswith(".")
         assert not why.endswith(".")

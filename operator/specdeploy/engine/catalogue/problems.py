@@ -8,6 +8,9 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
+# Instead of the pattern, which only releases have.
+_RELEASE = "Expected a release such as 0.24 or 0.24.1"
+
 
 def problems(entry: object, kind: type[msgspec.Struct], at: str = "") -> tuple[str, ...]:
     """A sentence for each thing that keeps `entry` from being a `kind`, with its place; empty: nothing does.
@@ -50,6 +53,7 @@ def _of_whole(value: object, kind: Any, at: str) -> tuple[str, ...]:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         said, _, place = str(error).partition(" - at `$")
+        said = _RELEASE if "matching regex" in said else said
         inside = place.removesuffix("`")
         full = f"{at}{inside}" if at else inside.removeprefix(".")
         return (f"{said} - at `{full}`" if full else said,)

@@ -2,20 +2,17 @@
 
 `rules.known` finds them in a spec, one code for each kind of effect; a new report is a new row in `backends`,
 `heads`, `formats`, `targets` or `features`. What ended before the oldest release that SpecDeploy accepts has
-no row and is named in `not_checkable`. Numbers are issues and pull requests of vllm-project/vllm where no
-other project is named.
+no row and is named in `engine.not_checkable`. Numbers are issues and pull requests of vllm-project/vllm
+where no other project is named.
 """
 
 from .formats import OF_FLAVOURS
 from .match import ABOUT_BACKENDS, KNOWN_BAD, of_drafter, of_spec
-from .not_checkable import HANDLED, NOT_CHECKABLE
 from .row import Effect, KnownBad
 
 __all__ = [
     "ABOUT_BACKENDS",
-    "HANDLED",
     "KNOWN_BAD",
-    "NOT_CHECKABLE",
     "OF_FLAVOURS",
     "Effect",
     "KnownBad",
