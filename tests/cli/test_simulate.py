@@ -98,6 +98,7 @@ BROKEN: dict[str, tuple[str, str]] = {
     "a key twice": ("name: a\nname: b\n", "2:1: 'name' stands in line 1 already"),
     "brackets without an end": ("a: " + "[" * 200 + "]" * 200, "1:103: is more than 100 levels deep"),
     "a tag of nobody's": ("name: !!python/x a\n", "1:7: could not determine a constructor"),
+    "two documents": ("name: a\n---\nname: b\n", "3:1: a second document begins; keep one in the file"),
     "nothing": ("", "1: file: is empty or no mapping"),
 }
 

@@ -14,7 +14,9 @@ def mistake(text: str) -> str | None:
     """
     values = Values()
     try:
-        for root in trees(text):
+        for number, root in enumerate(trees(text)):
+            if number:
+                return f"{root.line}:{root.column}: a second document begins; keep one in the file"
             values.of(root)
     except Broken as broken:
         return _said(broken)
