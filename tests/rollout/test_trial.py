@@ -154,6 +154,27 @@ def test_an_image_that_cannot_be_pulled_is_not_the_drafters_fault() -> None:
     assert verdict.retry_time is not None
 
 
+@pytest.mark.parametrize("trouble", ["replicas", "edits"])
+def test_a_trial_that_is_disturbed_again_and_again_is_tried_less_and_less_often(trouble: str) -> None:
+    """An autoscaler around the fewest replicas of a trial loaded an engine every 12 minutes, and no verdict
+    ever came; so did a controller that edits every Deployment."""
+    world = fresh(replicas=2)
+    world.engines["eagle"].load = 300
+
+    def edit(now: World) -> None:
+        for live in now.deployments.values():
+            live.edited = live.edited or (live.drafter == "eagle" and now.state == "WarmingUp")
+
+    world.watch = edit if trouble == "edits" else None
+    for _ in range(20):
+        world.change(replicas=2).run(600)
+        if trouble == "replicas":
+            world.change(replicas=1).run(120)
+    assert sum("TrialStarted" in event for event in world.events) == 7
+    assert world.verdicts() == {"eagle": "Aborted"}
+    assert str(world.typed.message).count("eagle is tried again at") == 1
+
+
 # -- promotions -----------------------------------------------------------------------------------------
 
 

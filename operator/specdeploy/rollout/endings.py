@@ -108,11 +108,22 @@ def too_few_replicas(case: Case, spec: Spec) -> Ending | None:
     roles = roles_of(case.scene, case.status, case.trial.template)
     if roles is None or spec.replicas >= needed(roles):
         return None
+    wait = _pause(case.trial)
     text = (
         f"{case.trial.drafter}: replicas is {spec.replicas} and a trial needs {needed(roles)}; "
-        "it is tried again when there are enough"
+        f"it is tried again when there are enough{_earliest(wait)}"
     )
-    return Ending(Outcome.ABORTED, "TooFewReplicas", text, retry_after=0.0)
+    return Ending(Outcome.ABORTED, "TooFewReplicas", text, retry_after=wait)
+
+
+def _pause(trial: TrialStatus) -> float:
+    """Seconds before a trial that the cluster's owner has disturbed: none for once; but an autoscaler may go
+    to and fro, or a controller edit every Deployment, and each attempt loads an engine."""
+    return backoff(trial.attempt - 1) if trial.attempt > 1 else 0.0
+
+
+def _earliest(wait: float) -> str:
+    return f", in {wait:.0f} s at the earliest" if wait else ""
 
 
 def edited(case: Case, _: Spec) -> Ending | None:
@@ -126,8 +137,12 @@ def edited(case: Case, _: Spec) -> Ending | None:
     found = next((d for d in case.scene.ours if d.edited and d.template in arms), None)
     if found is None:
         return None
-    text = f"{case.trial.drafter}: somebody edited Deployment {found.name}; nothing is said of the drafter"
-    return Ending(Outcome.ABORTED, "TemplateEdited", text, retry_after=0.0)
+    wait = _pause(case.trial)
+    text = (
+        f"{case.trial.drafter}: somebody edited Deployment {found.name}; nothing is said of the drafter, it "
+        f"is tried again{_earliest(wait)}"
+    )
+    return Ending(Outcome.ABORTED, "TemplateEdited", text, retry_after=wait)
 
 
 def unhealthy(case: Case, spec: Spec) -> Ending | None:
