@@ -138,8 +138,7 @@ async def test_a_decision_is_told_although_its_children_could_not_be_written() -
         return Unavailable("no") if (verb, kind) == ("apply", SERVICES) else None
 
     stage.cluster.fault = no_service
-    with pytest.raises(Unavailable):
-        await stage.look()
+    await stage.look()
     assert stage.reasons() == ["NowServing"]
 
 
