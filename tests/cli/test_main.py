@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ import yaml
 from typer.testing import CliRunner
 
 from specdeploy import __version__
+from specdeploy.api.status import seconds
 from specdeploy.cli import exits
 from specdeploy.cli.ask import current_namespace
-from specdeploy.cli.main import app, reported
+from specdeploy.cli.main import app, order_value, reported
 from specdeploy.cluster import Forbidden, NotFound, Refused, Unavailable
 from specdeploy.preflight import PreflightError
 from specdeploy.settings import SettingsError
@@ -65,6 +67,15 @@ def test_a_wrong_setting_is_named_with_its_value(monkeypatch: pytest.MonkeyPatch
     answer = RUN.invoke(app, ["run"])
     assert answer.exit_code == 2
     assert "SPECDEPLOY_WORKERS='many'" in answer.stderr
+
+
+@pytest.mark.parametrize("drafter", [None, "eagle"])
+def test_two_orders_in_one_second_differ_and_the_second_is_the_later_one(drafter: str | None) -> None:
+    first = datetime(2027, 1, 15, 8, 0, tzinfo=UTC)
+    values = [order_value(first + timedelta(microseconds=n), drafter) for n in (0, 1, 999_999)]
+    read = [seconds(value.partition("/")[0]) for value in values]
+    assert read == sorted(set(read))
+    assert {value.partition("/")[2] for value in values} == {drafter or ""}
 
 
 def test_the_version_is_the_packages() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from specdeploy.api.status import MAX_REQUESTS, instant
-from tests.rollout.scenes import on_trial, served
+from tests.rollout.scenes import DFLASH, EAGLE, on_trial, served
 from tests.rollout.world import START, World
 
 
@@ -96,6 +96,33 @@ def test_an_older_order_than_the_last_executed_one_is_stale_whatever_came_in_bet
     world.step()
     assert world.typed.requests == before
     assert len(before or []) <= MAX_REQUESTS
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (instant(START) + "/dflash", instant(START) + "/eagle"),
+        ("2027-01-15T08:00:00.100001Z/dflash", "2027-01-15T08:00:00.100002Z/eagle"),
+        ("2027-01-15T08:00:00.9Z/eagle", instant(START + 1) + "/eagle"),
+        (instant(START + 500) + "/dflash", instant(START + 200) + "/eagle"),
+        (instant(START + 500), instant(START + 201)),
+    ],
+    ids=["one-second", "microseconds", "next-second", "clock-ahead", "clock-ahead-for-all"],
+)
+@pytest.mark.parametrize("verb", ["abort", "retry"])
+def test_an_order_that_follows_another_one_at_once_is_executed(verb: str, first: str, second: str) -> None:
+    """The second of two in one second was stale, and after an order from a clock that is ahead by five
+    minutes every right one for as long: an abort, too."""
+    world = on_trial("Measuring").change(drafters=[EAGLE, DFLASH])
+    asked(world, verb, first)
+    world.run(200 - (world.now - START))
+    assert not asked(world, verb, second).startswith("not executed")
+
+
+def test_an_order_that_was_given_before_one_of_a_clock_that_is_ahead_was_executed_is_stale() -> None:
+    world = on_trial("Measuring").run(200)
+    asked(world, "retry", instant(world.now + 300))
+    assert asked(world, "retry", instant(START + 10)).startswith("not executed: stale")
 
 
 def test_abort_and_retry_in_one_pass_try_the_drafter_again() -> None:

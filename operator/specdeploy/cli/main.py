@@ -157,8 +157,13 @@ app.command()(simulate)
 
 
 def _verb(annotation: str, name: str, drafter: str | None, namespace: str) -> None:
-    value = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") + (f"/{drafter}" if drafter else "")
+    value = order_value(datetime.now(UTC), drafter)
     _annotate(name, namespace, {annotation: value}, f"asked for {annotation.rpartition('/')[2]} {value}")
+
+
+def order_value(moment: datetime, drafter: str | None) -> str:
+    """An order as its annotation says it, to the microsecond: two in one second differ. `moment`: in UTC."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") + (f"/{drafter}" if drafter else "")
 
 
 def _annotate(name: str, namespace: str, annotations: dict[str, str | None], said: str) -> None:

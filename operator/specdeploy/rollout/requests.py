@@ -51,7 +51,7 @@ def _order(scene: Scene, status: Status, verb: Verb, value: str) -> Order:
         return Order(verb, value, fault="not understood; write <RFC 3339 time>[/<drafter>]")
     if moment > scene.now + _AHEAD:
         return Order(verb, value, fault="its time is in the future; write the time of now")
-    if moment < scene.seen.created or moment <= _last(status, verb):
+    if moment < scene.seen.created or moment < _last(status, verb):
         return Order(verb, value, fault="stale: older than the object or than the last one handled")
     if drafter and scene.spec is not None and drafter not in scene.spec.names():
         return Order(verb, value, fault=f"no drafter {drafter!r} is listed")
@@ -66,9 +66,10 @@ def _moment(value: str) -> float | None:
 
 
 def _last(status: Status, verb: Verb) -> float:
-    """When the last executed order of this verb was given."""
+    """When the last executed order of this verb was given, and no later than it was executed: somebody whose
+    clock is ahead makes no order of the next minutes stale."""
     executed = [r for r in status.requests or [] if r.verb == verb and not r.result.startswith(_REFUSED)]
-    return max((_moment(r.value) or 0.0 for r in executed), default=0.0)
+    return max((min(_moment(r.value) or 0.0, seconds(r.time)) for r in executed), default=0.0)
 
 
 def recorded(scene: Scene, status: Status, order: Order, result: str) -> tuple[Status, Event]:
