@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from specdeploy.api.spec import Spec
+from specdeploy.engine.checks import on_spec
+from specdeploy.engine.setting import setting_of
 from tests.engine.findings import a_target, codes, on_drafter
 from tests.engine.specs import drafter
 
@@ -32,8 +35,14 @@ OLD = {"name": V2, "value": "0"}
         (drafter("eagle3"), "1", ["--ubatch-size", "1"], "v0.33.0", []),
         (drafter("eagle3"), "1", ["--ubatch-size", "2"], "v0.29.0", []),
         (drafter("dspark"), None, ["--ubatch-size", "2"], "v0.30.0", ["SD531"]),
-        (drafter("eagle3"), "0", ["--enable-batch-sharded-sampling"], "v0.33.0", ["SD531"]),
-        (drafter("eagle3"), "0", ["-pcp", "2"], "v0.33.0", ["SD531"]),
+        (drafter("eagle3"), "0", ["-pcp", "2"], "v0.33.0", []),  # told once, of every arm
+        (PEAGLE, None, ["--enable-trace-replay"], "v0.33.0", ["SD531"]),
+        (PEAGLE, None, ["--enable-trace-replay"], "v0.30.0", ["SD532"]),  # not known of this release
+        (drafter("suffix"), None, ["--return-sampling-mask"], "v0.33.0", ["SD449", "SD531"]),
+        (PEAGLE, None, ["--enable-return-routed-experts"], "v0.33.0", ["SD531"]),
+        (drafter("eagle3"), None, ["--enable-trace-replay"], "v0.33.0", []),
+        (drafter("dflash", model="z-lab/Qwen3.8-27B-DFlash2"), "0", [], "v0.33.0", ["SD531"]),
+        (drafter("dflash", model="z-lab/Qwen3.8-27B-DFlash2"), None, [], "v0.33.0", []),
         (drafter("eagle3"), None, ["--enable-dbo"], "v0.33.0", []),
         (drafter("dspark"), None, ["--enable-dbo"], "v0.33.0", ["SD531"]),
         (drafter("dspark"), "0", [], "v0.33.0", ["SD531"]),
@@ -147,3 +156,26 @@ def test_what_leads_to_the_v1_runner_is_told() -> None:
         "the V1 model runner can't run enable_adaptive_verification",
         "remove parallel_drafting",
     )
+
+
+@pytest.mark.parametrize(
+    ("forced", "args", "found"),
+    [
+        ("0", [], False),
+        ("0", ["-pcp", "2"], True),
+        ("1", ["-pcp", "2"], False),
+        (None, ["-pcp", "2"], False),
+        ("0", ["--enable-batch-sharded-sampling"], True),
+        ("0", ["-pp", "2", "--async-scheduling"], True),
+        ("0", ["-pp", "2"], False),
+        ("0", ["--enable-trace-replay"], True),
+        (None, ["-pcp", "2", "--enable-dbo"], True),
+    ],
+)
+def test_what_every_arm_uses_is_told_once_without_a_drafter(
+    forced: str | None, args: list[str], found: bool
+) -> None:
+    env = [{"name": V2, "value": forced}] if forced else []
+    engine = {"image": "team/vllm:v0.33.0", "args": args, "env": env}
+    spec = Spec.model_validate({"model": "org/model", "accelerator": {"count": 2}, "engine": engine})
+    assert ("SD531" in {each.code for each in on_spec(setting_of(spec))}) is found

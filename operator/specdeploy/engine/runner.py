@@ -8,7 +8,8 @@ from .kinds import as_switch
 from .methods import METHODS, Drafts, Runner
 from .serving import is_on, size_of
 from .setting import Candidate, Setting
-from .versions import Span, between, since
+from .together import routed_experts
+from .versions import LATELY, Span, between, since
 
 # From here on V2 runs every model, but for some on ROCm in the first releases.
 V2_DEFAULT = since("0.29")
@@ -31,6 +32,13 @@ _SIZED_MICROBATCHES = since("0.30")
 _WATERMARKS = "--watermark-config"
 # From here on only V1 can't schedule ahead of what drafts on the CPU.
 _BEHIND_ON_V1_ALONE = since("0.33")
+# Switches for what only V2 gives.
+_V2_OUTPUTS = ("--enable-trace-replay", "--return-sampling-mask")
+# Checkpoints of dflash that only V2 runs, and why.
+_V2_DRAFTS = {
+    "meta-models/Muse-Glimmer-30B-assistant": "a drafter that mixes sliding and full attention",
+    "z-lab/Qwen3.8-27B-DFlash2": "a drafter with a candidate head",
+}
 VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
 _CHOICES = {"1": Runner.V2, "0": Runner.V1}
 
@@ -87,6 +95,25 @@ def _engine_beyond_v1(setting: Setting) -> tuple[str, ...]:
         "--enable-batch-sharded-sampling": is_on(setting, "--enable-batch-sharded-sampling"),
     }
     return tuple(what for what, is_used in lacking.items() if is_used)
+
+
+def refused_by_v1(candidate: Candidate) -> tuple[str, ...]:
+    """What this drafter's arm uses and V1 refuses, where it gets V1: some of it never leads to V2."""
+    draft = _V2_DRAFTS.get(candidate.drafter.model or "") if LATELY.holds(candidate.setting.version) else None
+    return (*beyond_v1(candidate), *((draft,) if draft else ()), *_outputs_of_v2(candidate.setting))
+
+
+def refused_by_v1_in_baseline(setting: Setting) -> tuple[str, ...]:
+    """The same of the arm without a drafter."""
+    return (*_engine_beyond_v1(setting), *_outputs_of_v2(setting))
+
+
+def _outputs_of_v2(setting: Setting) -> tuple[str, ...]:
+    """What an engine is asked to give with its answers, and gives on V2 alone."""
+    if not LATELY.holds(setting.version):
+        return ()
+    found = [switch for switch in _V2_OUTPUTS if is_on(setting, switch)]
+    return (*found, *(["routed experts"] if routed_experts(setting) else []))
 
 
 def runner_of(candidate: Candidate) -> Runner:

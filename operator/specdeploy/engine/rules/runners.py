@@ -33,7 +33,7 @@ V1_LACKS = Rule(
     code="SD531",
     name="runner-v1-lacks-it",
     severity=Severity.ERROR,
-    title="The drafter gets the V1 runner, which lacks what it needs",
+    title="An arm gets the V1 runner, which lacks what it needs",
     why="Variables, micro-batches, another option of the drafter, or on ROCm DeepSeek-V3.2 and V4 in 0.29 "
     "and 0.30, GLM-5 in 0.30, lead to V1; the engine refuses to start.",
     source="VllmConfig of vLLM 0.29 to 0.33",
@@ -70,13 +70,30 @@ def _refused(candidate: Candidate) -> Iterator[Finding]:
     """What the runner that it gets can't run."""
     setting, which = candidate.setting, runner.runner_of(candidate)
     if which is Runner.V1:
-        rule, lacking, fix = V1_LACKS, runner.beyond_v1(candidate), _remedy(candidate)
+        told = runner.refused_by_v1_in_baseline(setting) if _baseline_is_on_v1(setting) else ()
+        lacking = tuple(what for what in runner.refused_by_v1(candidate) if what not in told)
+        rule, fix = V1_LACKS, _remedy(candidate)
     else:
         split = runner.microbatches(setting)
         rule, fix = V2_FORCED, f"remove {runner.forced_by(setting)}"
         lacking = (*runner.beyond_v2(candidate), *((split,) if split else ()))
     for what in lacking:
         yield rule.at(candidate.path, f"the {which} model runner can't run {what}", fix)
+
+
+def _baseline_is_on_v1(setting: Setting) -> bool:
+    return runner.runner_of_baseline(setting) is Runner.V1
+
+
+def _check_baseline(setting: Setting) -> Iterator[Finding]:
+    """What every arm uses, where the one without a drafter gets V1."""
+    if not runner.V2_DEFAULT.holds(setting.version) or not _baseline_is_on_v1(setting):
+        return
+    cause = runner.forced_by(setting) if runner.forced(setting) else runner.microbatches(setting)
+    field = "spec.engine.env" if runner.forced(setting) else "spec.engine.args"
+    for what in runner.refused_by_v1_in_baseline(setting):
+        fix = f"remove {cause}" if cause else f"set {runner.VARIABLE} to 1 in spec.engine.env"
+        yield V1_LACKS.at(field, f"the {Runner.V1} model runner can't run {what}", fix)
 
 
 def _remedy(candidate: Candidate) -> str:
@@ -91,5 +108,5 @@ def _remedy(candidate: Candidate) -> str:
 
 
 RULES: tuple[Rule, ...] = (V2_FORCED, V1_LACKS, OTHER_RUNNER)
-SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
+SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (_check_baseline,)
 DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (_check_runner,)
