@@ -2,8 +2,8 @@
 
 They meet the same requests and the same luck as the rollout, and all their pods are as old as the rollout's
 first ones: none is ever replaced. When the rollout's fleet has come up, from where on they are compared, they
-go on with the queues that it has then. The oracle has, in every window, the figures of the fleet that was best
-in it.
+go on with the queues that it has then. The oracle has, in every window, the figures of the fleet that was
+best in it.
 
 Speed of a fleet: decode tokens per request-second, the seconds that requests wait for a slot included; what
 clients feel as tokens per second, and the inverse of a GPU's time for a token. Where no queue grows all
