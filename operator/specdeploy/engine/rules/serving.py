@@ -121,19 +121,6 @@ BATCH = Rule(
     passed="engine: {args: [--max-num-batched-tokens, 8k, --max-num-seqs, '256']}",
     decided_by=Decider.PARSER,
 )
-RANKS = Rule(
-    code="SD169",
-    name="ranks-that-do-not-fit",
-    severity=Severity.ERROR,
-    title="A parallel size does not fit into the one that it divides",
-    why="vLLM's configuration refuses it at the start: decode context parallelism shares the ranks of tensor "
-    "parallelism, and local data parallel ranks are some of all.",
-    source="vLLM's ParallelConfig, 0.18 to 0.33",
-    refused="engine: {args: [--tensor-parallel-size, '2', --decode-context-parallel-size, '4']}",
-    passed="engine: {args: [--tensor-parallel-size, '2', --decode-context-parallel-size, '2']}",
-    decided_by=Decider.PARSER,
-)
-
 _HALVES = ("kv_producer", "kv_consumer")
 
 
@@ -182,21 +169,6 @@ def _check_pods(setting: Setting) -> Iterator[Finding]:
     if local and (here := whole(local)) and here < setting.parallel.data:
         reason = f"{here} of {setting.parallel.data} data parallel ranks are in the pod"
         yield SEVERAL_PODS.at(_path(local), reason, fix)
-
-
-def _check_ranks(setting: Setting) -> Iterator[Finding]:
-    sizes = setting.parallel
-    context, local = (
-        setting.flag(f"--{name}") for name in ("decode-context-parallel-size", "data-parallel-size-local")
-    )
-    parts = whole(context) if context else None
-    if context and parts and sizes.prefill_context == 1 and sizes.tensor % parts:
-        reason = f"{sizes.tensor} tensor parallel ranks are not divisible by {parts}"
-        yield RANKS.at(_path(context), reason, "use a divisor of the tensor parallel size")
-    here = whole(local) if local else None
-    if local and here and here > sizes.data:
-        reason = f"{here} local ranks are more than all {sizes.data}"
-        yield RANKS.at(_path(local), reason, "set --data-parallel-size, or remove it")
 
 
 def _check_eager(setting: Setting) -> Iterator[Finding]:
@@ -257,13 +229,11 @@ RULES: tuple[Rule, ...] = (
     SEVERAL_SERVERS,
     SLEEP,
     BATCH,
-    RANKS,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = (
     _check_parallelism,
     _check_role,
     _check_pods,
-    _check_ranks,
     _check_eager,
     _check_memory_share,
     _check_batch,
