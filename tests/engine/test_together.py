@@ -9,9 +9,9 @@ import pytest
 from specdeploy.api.spec import Spec
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.rules.limits import LIMITS
-from specdeploy.engine.rules.needs import EXCLUSIONS, NEEDS
+from specdeploy.engine.rules.needs import EXCLUSIONS, NEEDS, Pair
 from specdeploy.engine.setting import setting_of
-from specdeploy.engine.tables_flags import SPANS
+from specdeploy.engine.tables_flags import PLAIN, SPANS, SWITCHES
 
 CODES = ("SD119", "SD169", "SD227", "SD237", "SD238", "SD239")
 DENSE, EXPERTS, HYBRID = "Qwen/Qwen3-8B", "Qwen/Qwen3-30B-A3B", "Qwen/Qwen3.5-27B"
@@ -154,3 +154,9 @@ def test_sizes_of_graphs_go_together(words: str, found: list[str]) -> None:
 def test_the_tables_name_flags() -> None:
     assert {row.flag for row in (*NEEDS, *EXCLUSIONS)} - {"--no-enable-chunked-prefill"} <= SPANS.keys()
     assert all(row.name.startswith("--") or row.name == "max_model_len" for row in LIMITS)
+
+
+@pytest.mark.parametrize("row", NEEDS, ids=lambda row: f"{row.flag} {row.other}")
+def test_a_flag_that_takes_a_value_is_not_just_added(row: Pair) -> None:
+    takes_one = row.other in SPANS and row.other not in (*SWITCHES, *PLAIN)
+    assert not takes_one or row.fix != "add it"

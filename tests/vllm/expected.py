@@ -51,7 +51,6 @@ ACCEPTED_ERRORS: dict[str, str] = {
     "SD403": "the rows of a schedule are read by the scheduler, as the engine starts",
     "SD507": "the V1 runner refuses it as it starts",
     "SD511": "policy: min_p by default, for which only requests are refused",
-    "SD531": "a CPU build ignores --enable-dbo, for which a GPU build would take the V1 runner",
 }
 
 # Entries of the catalogue that this release does not know yet.

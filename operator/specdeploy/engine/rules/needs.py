@@ -63,9 +63,19 @@ _USUAL = "allgather_reducescatter"  # --all2all-backend, where it is not named
 _ONE_POD = "remove it; an engine is one pod"
 
 NEEDS: tuple[Pair, ...] = (
-    Pair("--enable-auto-tool-choice", "--tool-call-parser", ask.without("--tool-call-parser")),
+    Pair(
+        "--enable-auto-tool-choice",
+        "--tool-call-parser",
+        ask.without("--tool-call-parser"),
+        "add it, with the parser of your model",
+    ),
     Pair("--enable-log-outputs", "--enable-log-requests", ask.off("--enable-log-requests")),
-    Pair("--collect-detailed-traces", "--otlp-traces-endpoint", ask.without("--otlp-traces-endpoint")),
+    Pair(
+        "--collect-detailed-traces",
+        "--otlp-traces-endpoint",
+        ask.without("--otlp-traces-endpoint"),
+        "add it, with the address of your collector",
+    ),
     Pair("--grpc-port", f"{_RUST}=1 in spec.engine.env", ask.unset(_RUST), "set it, or remove the flag"),
     Pair("--numa-bind-nodes", "--numa-bind", ask.off("--numa-bind"), span=LATELY),
     Pair("--numa-bind-cpus", "--numa-bind", ask.off("--numa-bind"), span=LATELY),
