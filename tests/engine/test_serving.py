@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from specdeploy.engine.checks import on_spec
-from specdeploy.engine.rules import environment, serving, spec
+from specdeploy.engine.rules import environment, ranks, serving, spec
 from specdeploy.engine.setting import setting_of
 from tests.engine.specs import changed, drafter, smallest, with_drafters
 
-RULES = {rule.code: rule.name for rule in (*serving.RULES, *environment.RULES, *spec.RULES)}
+RULES = {rule.code: rule.name for rule in (*serving.RULES, *ranks.RULES, *environment.RULES, *spec.RULES)}
 
 
 def names(given: Any) -> set[str]:
@@ -46,11 +46,11 @@ NESTED = (
         (["-dp", "2", "--data-parallel-size-local", "1"], "engine-across-pods", True),
         (["--data-parallel-size-local", "1", "--data-parallel-size", "2"], "engine-across-pods", True),
         (["-dp", "2", "--data-parallel-size-local", "2"], "engine-across-pods", False),
-        (["-tp", "2", "-dcp", "2"], "ranks-that-do-not-fit", False),
+        (["-tp", "2", "-dcp", "2"], "ranks-that-do-not-fit", True),  # each has heads of its own
         (["-tp", "2", "-dcp", "1"], "ranks-that-do-not-fit", False),
-        (["-dcp", "2"], "ranks-that-do-not-fit", False),
+        (["-dcp", "2"], "ranks-that-do-not-fit", True),
         (["-dcp", "3"], "ranks-that-do-not-fit", True),
-        (["-tp", "1", "-pcp", "2", "-dcp", "2"], "ranks-that-do-not-fit", False),
+        (["-tp", "1", "-pcp", "2", "-dcp", "2"], "ranks-that-do-not-fit", True),
         (["-dcp", "two"], "ranks-that-do-not-fit", False),
         (["--data-parallel-size-local", "2"], "ranks-that-do-not-fit", True),
         (["-dp", "2", "--data-parallel-size-local", "2"], "ranks-that-do-not-fit", False),

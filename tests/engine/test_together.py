@@ -66,6 +66,12 @@ def codes(model: str, words: str, version: str = "v0.33.0", **more: Any) -> list
         ("org/model", "--enable-return-routed-experts", []),  # nothing is known of its experts
         (DENSE, '--attention-backend X --attention-config {"backend":"X"}', ["SD237"]),
         (DENSE, "--kda-prefill-backend flashkda", ["SD237"]),
+        (EXPERTS, "-tp 4 -dcp 2", ["SD169"]),  # as many ranks as key-value heads
+        (EXPERTS, "-tp 8 -dcp 2", []),
+        (EXPERTS, "-tp 8 -dcp 4", ["SD169"]),
+        ("deepseek-ai/DeepSeek-V3.2", "-tp 8 -dcp 8", []),  # one latent for all heads
+        ("deepseek-ai/DeepSeek-V3.2", "-tp 4 -pcp 2 -dcp 4", ["SD169"]),
+        ("deepseek-ai/DeepSeek-V3.2", "-tp 4 -pcp 2 -dcp 8", []),
         (DENSE, "--enable-mamba-cache-stochastic-rounding", ["SD237"]),
     ],
 )

@@ -19,8 +19,10 @@ RANKS = Rule(
     "and prefill context parallelism, and among them those that hold the same key-value head; local data "
     "parallel ranks are some of all.",
     source="ParallelConfig and ModelConfig.verify_with_parallel_config of vLLM 0.18, 0.32 and 0.33",
-    refused="engine: {args: [--tensor-parallel-size, '2', --decode-context-parallel-size, '4']}",
-    passed="engine: {args: [--tensor-parallel-size, '2', --decode-context-parallel-size, '2']}",
+    refused="model: deepseek-ai/DeepSeek-V3.2\naccelerator: {count: 8}\ndrafters: []\n"
+    "engine: {args: [--decode-context-parallel-size, '3']}",
+    passed="model: deepseek-ai/DeepSeek-V3.2\naccelerator: {count: 8}\ndrafters: []\n"
+    "engine: {args: [--decode-context-parallel-size, '4']}",
     decided_by=Decider.PARSER,
 )
 _CONTEXT = "--decode-context-parallel-size"
@@ -36,16 +38,14 @@ def _check_context(setting: Setting) -> Iterator[Finding]:
         yield RANKS.at(_path(setting, _CONTEXT), reason, "use a divisor of the tensor parallel size")
     rule, whole = graded(setting, RANKS, LATELY), tensor * prefill
     if rule and prefill > 1 and parts not in (1, prefill, whole):
-        reason = (
-            f"{parts} parts are neither all {whole} ranks nor the {prefill} of prefill context parallelism"
-        )
+        reason = f"{parts} parts are neither all {whole} ranks nor the {prefill} that share a prefill"
         yield rule.at(_path(setting, _CONTEXT), reason, f"use 1, {prefill} or {whole}")
 
 
 def _check_heads(setting: Setting) -> Iterator[Finding]:
     """Decode context parallelism where every rank has key-value heads of its own."""
     target, tensor, parts = setting.as_published, setting.parallel.tensor, decode_context(setting)
-    if parts == 1 or target is None or not target.config or target.attention not in ("gqa", "hybrid"):
+    if parts == 1 or target is None or not target.config or target.attention != "gqa":
         return
     heads, all_heads = target.kv_heads, target.heads
     if heads is None or all_heads is None:
@@ -55,9 +55,7 @@ def _check_heads(setting: Setting) -> Iterator[Finding]:
         reason = f"each of {tensor} tensor parallel ranks has key-value heads of its own ({heads} in all)"
         yield RANKS.at(_path(setting, _CONTEXT), reason, "remove it, or use more ranks than heads")
     elif parts > copies or sharing % parts:
-        reason = (
-            f"{copies} ranks have the same key-value head, and {sharing} heads share one: {parts} is too many"
-        )
+        reason = f"{parts} parts, where {copies} ranks have the same key-value head for {sharing} heads"
         yield RANKS.at(_path(setting, _CONTEXT), reason, "use a divisor of both")
 
 
