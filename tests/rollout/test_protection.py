@@ -302,7 +302,9 @@ def test_while_the_spec_is_wrong_the_guard_takes_off_what_is_slow_and_its_pods_g
     world.engines["dflash"].speed = 0.4
     world.run(600, lambda w: w.serving() == "baseline")
     assert protected(world) == ("False", "TakenOff")
-    assert "of dflash, which was taken off, still serve" in (world.typed.message or "")
+    assert "Not protected: dflash was taken off, and 7 pods of it may still serve." in (
+        world.typed.message or ""
+    )
     world.run(600)
     assert world.replicas() == {"baseline": 8}
     assert protected(world) == ("True", "BaselineServes")

@@ -42,7 +42,8 @@ def _not_compared(scene: Scene, serving: Serving) -> Answer:
 
 def _taken_off(scene: Scene, back: Rollback) -> str:
     ready = sum(p.ready for p in scene.pods(back.template))
-    return f"{ready} pods of {back.drafter}, which was taken off, still serve"
+    pods = "1 pod" if ready == 1 else f"{ready} pods"
+    return f"{back.drafter} was taken off, and {pods} of it may still serve"
 
 
 def _beside(scene: Scene, serving: Serving, arm: BaselineStatus) -> Answer:
