@@ -113,3 +113,27 @@ async def test_what_a_process_has_not_written_is_lost_with_it_and_nothing_else()
     await stage.run(100, lambda s: s.serving() == "baseline", seconds=SECONDS)
     assert stage.verdicts() == {"dflash": "Slower"}
     assert "Slower" in stage.reasons()
+
+
+@pytest.mark.parametrize("ahead", [600.0, 43_200.0])
+async def test_a_clock_that_was_ahead_and_is_right_again_blinds_no_guard(ahead: float) -> None:
+    stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(200, Stage.settled)
+    stage.now += ahead
+    await stage.run(12)
+    stage.now -= ahead
+    await stage.run(6)
+    stage.speeds["dflash"] = 0.3
+    await stage.run(60, lambda s: s.serving() == "baseline")
+    assert stage.verdicts() == {"dflash": "Slower"}
+    assert stage.reasons().count("ClockWentBack") == 1
+
+
+async def test_a_clock_that_was_ahead_and_is_right_again_blinds_no_trial() -> None:
+    stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(60, Stage.measuring)
+    stage.now += 21_600
+    await stage.run(4)
+    stage.now -= 21_600
+    await stage.run(6)
+    stage.speeds["dflash"] = 0.05
+    await stage.run(40, lambda s: bool(s.status.verdicts))
+    assert stage.verdicts() == {"dflash": "Disaster"}
