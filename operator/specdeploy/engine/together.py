@@ -121,6 +121,12 @@ def adds_experts_in_vain(setting: Setting) -> bool:
     return bool(extra) and not is_on(setting, "--enable-eplb")
 
 
+def deprecated_quantization(setting: Setting) -> bool:
+    flag = setting.flag("--quantization")
+    named = flag is not None and (flag.text or "").lower() == "fbgemm_fp8"
+    return named and not is_on(setting, "--allow-deprecated-quantization")
+
+
 def profiles_nowhere(setting: Setting) -> bool:
     config = object_of(setting, "--profiler-config") or {}
     return config.get("profiler") == "torch" and not config.get("torch_profiler_dir")

@@ -43,6 +43,7 @@ ELSEWHERE = {
     "failed to be inspected": "this vLLM can't import the model's code: a package that it needs is missing",
     "failed to tokenize": "the tokenizer of the model is not here",
     "No module named": "a package that it needs is missing here",
+    "Please install ": "a package that it needs is missing here",
     "Failed to import Ray": "the package ray is missing here",
 }
 _CPU = "this is vLLM's CPU build, and what it refuses is for GPUs"

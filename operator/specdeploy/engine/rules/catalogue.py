@@ -186,7 +186,7 @@ NO_MULTIPLE = Rule(
 
 def _check_chain(candidate: Candidate) -> Iterator[Finding]:
     known, tokens = candidate.checkpoint, candidate.drafter.num_speculative_tokens
-    chain = known.chain if known is not None else None
+    chain = known.chain if known is not None and candidate.setting.as_published else None
     if chain is not None and tokens > chain and tokens % chain:
         reason = f"the target drafts with a chain of {chain} layers, this asks for {tokens} tokens"
         fix = f"use {chain} or fewer, or {tokens // chain * chain + chain}"

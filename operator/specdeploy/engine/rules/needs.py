@@ -59,6 +59,7 @@ _EPLB, _EXPERTS = "--enable-eplb", "--enable-expert-parallel"
 _MASK, _CC = "--return-sampling-mask", "--compilation-config"
 _RANK, _LOCAL, _EXTERNAL = "--data-parallel-rank", "--data-parallel-size-local", "--data-parallel-external-lb"
 _RUST = "VLLM_USE_RUST_FRONTEND"
+_OLD = "--allow-deprecated-quantization"
 _USUAL = "allgather_reducescatter"  # --all2all-backend, where it is not named
 _ONE_POD = "remove it; an engine is one pod"
 
@@ -91,6 +92,7 @@ NEEDS: tuple[Pair, ...] = (
         ask.other_than("--logprobs-mode", "processed_logprobs"),
         span=LATELY,
     ),
+    Pair("--quantization", f"{_OLD} for fbgemm_fp8", ask.deprecated_quantization),
     Pair("--profiler-config", "torch_profiler_dir in it", ask.profiles_nowhere),
     # Experts, and moving them.
     Pair(_EPLB, _EXPERTS, ask.off(_EXPERTS)),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.graphs import captured_tokens
-from specdeploy.engine.serving import batched_tokens, is_on, sequences
+from specdeploy.engine.serving import batched_tokens, is_on, possible_batches, sequences
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.slots import grows_with, limits_requests, lookahead, needed_slots
 
@@ -79,10 +79,12 @@ FEWER_REQUESTS = Rule(
 
 
 def _check_lora(candidate: Candidate) -> Iterator[Finding]:
+    """On the GPU that leaves the most room, where it is not known which it is."""
     setting, tokens = candidate.setting, candidate.drafter.num_speculative_tokens
-    budget, requests = batched_tokens(setting), sequences(setting)
-    if not is_on(setting, "--enable-lora") or budget is None or requests is None:
+    batches = possible_batches(setting) if is_on(setting, "--enable-lora") else ()
+    if not batches:
         return
+    budget, requests = max(batches, key=lambda each: each[0] - each[1] * (tokens + 1))
     if budget < requests * (tokens + 1):
         rule = LORA_TOKENS if setting.flag("--max-num-batched-tokens") else LORA_TOKENS_BY_DEFAULT
         reason = f"max_num_batched_tokens {budget} is below {requests} requests x {tokens + 1} tokens"
