@@ -53,7 +53,7 @@ def test_one_window_never_decides(field: str, events: float) -> None:
         ("errored_requests", 4),
         ("client_errors", 10),
         ("aborted_requests", 10),
-        ("preemptions", 15),
+        ("preemptions", 16),
     ],
 )
 def test_bursts_of_clients_and_schedulers_need_more_windows_than_faults_of_the_engine(
@@ -118,6 +118,35 @@ def test_an_arm_without_requests_is_no_evidence(idle: int) -> None:
     guards, found, _ = watched(repeat(pair, 50))
     assert found is None
     assert guards.client_errors.windows == 0
+
+
+@pytest.mark.parametrize(
+    "limit", [CountLimit(0.5, 0.002), CountLimit(0.0, 0.0), CountLimit(1.0, 0.05)], ids=str
+)
+@pytest.mark.parametrize(
+    ("rate", "requests", "excess", "windows"),
+    [
+        (0.10, 1000.0, 1.2, 60),
+        (0.10, 1000.0, 1.4, 40),
+        (0.01, 1000.0, 1.3, 120),
+        (0.10, 1000.0, 1.0, None),
+        (0.10, 1000.0, 0.9, None),
+        (0.01, 60.0, 1.0, None),
+    ],
+)
+def test_a_lasting_excess_over_the_limit_is_found_and_the_limit_itself_is_allowed(
+    limit: CountLimit, rate: float, requests: float, excess: float, windows: int | None
+) -> None:
+    """In the counts that are expected: no limit may be passed for ever by a fifth."""
+    events = requests * excess * ((1 + limit.increase) * rate + limit.rate)
+    trial = pod(http_requests=requests, client_errors=events)
+    baseline = pod(http_requests=3 * requests, client_errors=3 * requests * rate)
+    _, found, looked = watched(repeat((trial, baseline), 240), Limits(client_errors=limit))
+    if windows is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert looked <= windows
 
 
 def test_the_limit_is_the_users() -> None:

@@ -21,7 +21,7 @@ from specdeploy.judge.pods import LARGEST_POD_SD
 from specdeploy.judge.settings import Settings
 from specdeploy.judge.state import LARGEST_WEIGHT, TrialState, start
 
-VERSION = 4
+VERSION = 5
 LARGEST = 1e19
 SMALLEST_ALPHA = 1e-7
 SMALLEST_PROMOTION_ALPHA = 1e-20

@@ -19,7 +19,7 @@ from specdeploy.judge.interval import Corrections, Estimate, Frozen, estimate
 from specdeploy.judge.learned import Learned
 from specdeploy.judge.noise import Sums
 
-VERSION = 3
+VERSION = 4
 TWO_SIDED_95 = 1.96
 SMALLEST_WEIGHT = 1e-3
 

@@ -13,7 +13,8 @@ windows and each guard may err by 0.001 anew. As every window may be the beginni
 is found, whatever the baseline suffered before.
 
 Events that are not independent: a client that retries a broken request, or a burst of preemptions, makes
-many events in one window. So one window multiplies by at most exp(`most`), and an alarm needs several. What
+many events in one window. So one window multiplies by at most exp(`most`), and an alarm needs several. For
+the faint excess, which many windows of bursts could feign, it is 0.4 of that. What
 remains: a client that stays connected to the trial's one pod and sends, through all those windows, requests
 that are broken anyway. Counters cannot tell that from a fault of the drafter; the sentence shows the counts.
 """
@@ -28,19 +29,23 @@ from specdeploy.judge.guards.limits import CountLimit
 ALARM = 1000.0
 EPOCH = 240
 """Windows after which all is forgotten: the counts shown are recent however long an arm is watched."""
-SLIGHT, GREAT = 2.0, 12.0
-"""The excesses tried, r / r0."""
+FAINT, SLIGHT, GREAT = 1.15, 2.0, 12.0
+"""The excesses tried, r / r0. Evidence for one sinks while the true excess is below its (r - 1) / ln r: 1.44
+for 2, 1.07 for 1.15."""
+FAINT_AT_MOST = 0.4
+"""Of `most`: bursts at the very limit then raise no more alarms than they would without the faint excess."""
 
-_LOG_SLIGHT, _LOG_GREAT = math.log(SLIGHT), math.log(GREAT)
+_LOG_FAINT, _LOG_SLIGHT, _LOG_GREAT = math.log(FAINT), math.log(SLIGHT), math.log(GREAT)
 
 
 class Counts(NamedTuple):
-    """The evidence for a slight and for a great excess, from 0, and totals over the windows.
+    """The evidence for a faint, a slight and a great excess, from 0, and totals over the windows.
 
     No logs: a step is bounded above, and evidence that has sunk to 0 is renewed by the next beginning.
     """
 
     windows: int = 0
+    faint: float = 0.0
     slight: float = 0.0
     great: float = 0.0
     trial: float = 0.0
@@ -68,11 +73,12 @@ class Counts(NamedTuple):
             return self
         if self.windows >= EPOCH:
             return Counts().add(trial, requests, baseline, others, limit, most)
-        windows, slight, great, ours, our_requests, theirs, their_requests = self
+        windows, faint, slight, great, ours, our_requests, theirs, their_requests = self
         beginning = 1 / ((windows + 1) * (windows + 2))
-        step, great_step = _steps(trial, requests, baseline, others, limit, most)
+        faint_step, step, great_step = _steps(trial, requests, baseline, others, limit, most)
         return Counts(
             windows + 1,
+            (faint + beginning) * faint_step,
             (slight + beginning) * step,
             (great + beginning) * great_step,
             ours + trial,
@@ -88,20 +94,23 @@ class Counts(NamedTuple):
 
     @property
     def alarmed(self) -> bool:
-        return self.slight + self.great >= 2 * ALARM
+        return self.faint + self.slight + self.great >= 3 * ALARM
 
 
 def _steps(
     trial: float, requests: float, baseline: float, others: float, limit: CountLimit, most: float
-) -> tuple[float, float]:
-    """What the window multiplies the evidence by, for a slight and for a great excess."""
+) -> tuple[float, float, float]:
+    """What the window multiplies the evidence by, for a faint, a slight and a great excess."""
     tolerated = (1 + limit.increase) * requests
     allowed = limit.rate * requests
     whole = tolerated + others
+    faint = whole / (FAINT * tolerated + others)
     slight, great = whole / (SLIGHT * tolerated + others), whole / (GREAT * tolerated + others)
-    log, great_log = (1 - SLIGHT * slight) * allowed, (1 - GREAT * great) * allowed
+    faint_log, log = (1 - FAINT * faint) * allowed, (1 - SLIGHT * slight) * allowed
+    great_log = (1 - GREAT * great) * allowed
     if trial or baseline:
-        both = trial + baseline
+        both, little = trial + baseline, FAINT_AT_MOST * most
+        faint_log = min(little, faint_log + trial * _LOG_FAINT + both * math.log(faint))
         log = min(most, log + trial * _LOG_SLIGHT + both * math.log(slight))
         great_log = min(most, great_log + trial * _LOG_GREAT + both * math.log(great))
-    return math.exp(log), math.exp(great_log)
+    return math.exp(faint_log), math.exp(log), math.exp(great_log)
