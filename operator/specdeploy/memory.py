@@ -64,7 +64,9 @@ class Hindrances:
 
     def lasting(self, now: float) -> tuple[str, ...]:
         """Sentences on what is no hiccup."""
-        return tuple(f"{key}: {found.words}" for key, found in self if now - found.since >= HICCUP_SECONDS)
+        return tuple(
+            f"{key}: {found.words}" for key, found in self if not 0 <= now - found.since < HICCUP_SECONDS
+        )
 
 
 @dataclass(frozen=True)
