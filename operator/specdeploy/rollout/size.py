@@ -78,7 +78,7 @@ def _lean_trial(status: Status) -> Status:
     """The trial without what only people read."""
     if status.trial is None:
         return status
-    lean = status.trial.model_copy(update={"recent": None, "skipped": None})
+    lean = status.trial.model_copy(update=dict.fromkeys(("recent", "skipped", "first_window_time")))
     return status.model_copy(update={"trial": lean})
 
 
@@ -101,7 +101,8 @@ def _fresh_fallback(status: Status) -> Status:
     trial = status.trial
     if trial is None or trial.fallback is None:
         return status
-    fallback = trial.fallback.model_copy(update={"guard": None})
+    bare = dict.fromkeys(("guard", "compared_time", "rollback_seconds"))
+    fallback = trial.fallback.model_copy(update=bare)
     return status.model_copy(update={"trial": trial.model_copy(update={"fallback": fallback})})
 
 
