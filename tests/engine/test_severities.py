@@ -71,6 +71,10 @@ def drafted(method: str, model: str | None) -> dict[str, Any]:
         (eight(V32, "MI355X"), []),
         (eight("zai-org/GLM-5", "MI325X"), ["SD640"]),
         (eight("zai-org/GLM-5.2", "MI300X", version="0.26.0"), ["SD640"]),
+        # The same of a release that is not known, or newer than the rules.
+        (eight(V32, "MI300X", version="0.99.0"), []),
+        ({"engine": {"image": "team/server:prod", **env("VLLM_MOE_USE_DEEP_GEMM", "false")["engine"]}}, []),
+        ({"engine": {"vllmVersion": "0.99.0", **env("VLLM_MOE_USE_DEEP_GEMM", "false")["engine"]}}, []),
         # vLLM reads nothing there, or no model of this kind.
         ({"model": "https://huggingface.co/Qwen/Qwen3-8B"}, ["SD108"]),
         ({"model": "hf://Qwen/Qwen3-8B"}, ["SD108"]),

@@ -10,7 +10,7 @@ DOUBTFUL = Rule(
     code="SD227",
     name="flag-doubtful",
     severity=Severity.WARNING,
-    title="The vLLM that the rules know would refuse this argument",
+    title="The vLLM that the rules know would refuse this argument or variable",
     why="Which vLLM is in the image is not known, or it is newer than the rules, or one whose source was not "
     "read for this, or the image is another maker's and may have flags of its own. If it is as the rules "
     "know it, the engine ends at once.",

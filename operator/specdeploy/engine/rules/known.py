@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Finding, Rule, Severity
 from specdeploy.engine.known_bad import Effect, KnownBad, of_drafter, of_spec
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.versions import beyond_tables
 
 _MTP = "drafters: [{name: d, method: mtp, numSpeculativeTokens: 3}]"
 _QWEN = f"model: Qwen/Qwen3.5-27B\n{_MTP}"
@@ -120,16 +121,19 @@ def rule_of(row: KnownBad) -> Rule:
 
 def _check_spec(setting: Setting) -> Iterator[Finding]:
     for row in of_spec(setting):
-        yield _finding("spec.model" if row.targets else "spec.engine", row)
+        yield _finding(setting, "spec.model" if row.targets else "spec.engine", row)
 
 
 def _check_drafter(candidate: Candidate) -> Iterator[Finding]:
     for row in of_drafter(candidate):
-        yield _finding(candidate.path, row)
+        yield _finding(candidate.setting, candidate.path, row)
 
 
-def _finding(field: str, row: KnownBad) -> Finding:
-    return rule_of(row).at(field, f"{row.what} ({row.source})", row.fix)
+def _finding(setting: Setting, field: str, row: KnownBad) -> Finding:
+    """Of a release that is newer than the tables nobody has seen it yet."""
+    newer = setting.version is not None and beyond_tables(setting.version)
+    rule = _BY_EFFECT[row.effect, False] if newer else rule_of(row)
+    return rule.at(field, f"{row.what} ({row.source})", row.fix)
 
 
 RULES: tuple[Rule, ...] = (MEASURED_CRASH, POSSIBLE_CRASH, MEASURED_WRONG, POSSIBLE_WRONG, SLOWER, SHORTER)

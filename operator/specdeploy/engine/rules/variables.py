@@ -14,6 +14,8 @@ from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import NEWEST, Span, beyond_tables
 
+from .doubt import known
+
 _SOURCE = "vllm/envs.py in vLLM's released sources, 0.18 to 0.33"
 _STRICT = "--fail-on-environ-validation"
 
@@ -101,7 +103,9 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
         told = variable.value_from is None and "$(" not in value
         if told and _is_whole(variable.name, setting) and not _WHOLE.fullmatch(value):
             reason = f"{variable.name} is {value!r:.40}, vLLM reads a whole number"
-            yield NO_NUMBER.at(f"spec.engine.env[{index}]", reason, "write a number; of a switch 0 or 1")
+            yield known(setting, NO_NUMBER).at(
+                f"spec.engine.env[{index}]", reason, "write a number; of a switch 0 or 1"
+            )
 
 
 def _is_whole(name: str, setting: Setting) -> bool:
