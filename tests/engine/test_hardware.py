@@ -320,7 +320,8 @@ def test_aiter_is_turned_on_where_it_has_kernels(gpu: str, codes: list[str]) -> 
     ],
 )
 def test_quantisations_are_those_that_vllm_has_on_amd(args: list[str], image: str, codes: list[str]) -> None:
-    assert spec_codes("engine.args", args, image) == codes
+    found = spec_codes("engine.args", args, image)
+    assert [each for each in found if each.startswith("SD62")] == codes
 
 
 @pytest.mark.parametrize("name", SUPPORTED)

@@ -165,7 +165,8 @@ def test_draft_tensor_parallelism_is_1_or_the_targets(
 )
 def test_draft_topk_is_for_a_drafter_on_one_gpu(size: int | None, args: list[str], found: list[str]) -> None:
     split = {"draft_tensor_parallel_size": size} if size else {}
-    assert codes(drafter("dspark", options={"dspark_draft_topk": 64, **split}), args=args) == found
+    one = drafter("dspark", options={"dspark_draft_topk": 64, **split})
+    assert [each for each in codes(one, args=args) if each == "SD441"] == found
 
 
 @pytest.mark.parametrize(
