@@ -13,7 +13,8 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 FIRST_BACKOFF = 1.0
-LONGEST_BACKOFF = 300.0
+# A failed pass decides nothing: what serves is left unwatched for no longer than a usual window.
+LONGEST_BACKOFF = 60.0
 
 
 class WorkQueue(Generic[K]):
@@ -54,7 +55,7 @@ class WorkQueue(Generic[K]):
         self._timers[key] = loop.call_at(when, self._fire, key)
 
     def retry(self, key: K, first: float = FIRST_BACKOFF) -> float:
-        """Look again after a failure: in `first` seconds, doubling, 300 s at most, with jitter. Returns the
+        """Look again after a failure: in `first` seconds, doubling, 60 s at most, with jitter. Returns the
         delay."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1

@@ -69,7 +69,7 @@ async def test_a_look_for_another_reason_takes_the_place_of_the_one_that_was_wis
     assert await taken(q, 100) == [(0, "a")]
 
 
-async def test_failures_back_off_by_doubling_up_to_five_minutes_and_success_forgets_them() -> None:
+async def test_failures_back_off_by_doubling_up_to_a_minute_and_success_forgets_them() -> None:
     q = queue()
     delays = []
     for _ in range(12):

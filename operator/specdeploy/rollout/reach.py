@@ -12,8 +12,7 @@ from specdeploy.rollout.scene import Scene
 
 def within_reach(scene: Scene, status: Status, wanted: Mapping[str, int]) -> dict[str, int]:
     """The wanted counts with the share of each barred template given to what runs: first to whom it would be
-    taken from, what remains to the largest. A template in the course of being taken back gets nothing while
-    others are there."""
+    taken from, what remains to the largest; one that is on its way back comes last."""
     barred = {t for t in wanted if scene.deployment(t) is None and scene.seen.barred(t) is not None}
     reach = {t: n for t, n in wanted.items() if t not in barred}
     share = sum(wanted[t] for t in barred)
