@@ -202,6 +202,7 @@ def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
         name="d" * 20, revision="0" * 12, template="0" * 12, since=instant(NOW), speedup="1.000",
         lower="1.000", upper="1.000", summary="1.87x [1.79,1.95]", finding="f" * 200,
         compared_time=instant(NOW), guard=GUARD, pod_seconds=10**6, rollback_seconds=10**8,
+        left_time=instant(NOW),
     )  # fmt: skip
     arm = BaselineStatus(
         revision="0" * 12, template="0" * 12, since=instant(NOW), trials=99, retention="Trials",
@@ -225,7 +226,8 @@ def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
         serving=serving,
         baseline=arm,
         rollback=Rollback(
-            drafter="d" * 20, template="0" * 12, pods=250, start_time=instant(NOW), seconds=10**8
+            drafter="d" * 20, template="0" * 12, pods=250, start_time=instant(NOW), seconds=10**8,
+            unschedulable_time=instant(NOW),
         ),
         capacity=Capacity(desired=1000, ready=1000, borrowed=100, lost=100, summary="1000/1000"),
         trial=TrialStatus(

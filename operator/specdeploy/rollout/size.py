@@ -97,11 +97,11 @@ def _bare_verdicts(status: Status) -> Status:
 
 
 def _fresh_fallback(status: Status) -> Status:
-    """What served before a promotion is guarded anew if it comes back."""
+    """What served before a promotion is guarded, and checked, anew if it comes back."""
     trial = status.trial
     if trial is None or trial.fallback is None:
         return status
-    bare = dict.fromkeys(("guard", "compared_time", "rollback_seconds"))
+    bare = dict.fromkeys(("guard", "compared_time", "rollback_seconds", "finding"))
     fallback = trial.fallback.model_copy(update=bare)
     return status.model_copy(update={"trial": trial.model_copy(update={"fallback": fallback})})
 
