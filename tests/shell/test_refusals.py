@@ -44,7 +44,6 @@ CALLS: dict[str, Which] = {
     "POST of the next drafter's Deployment": of("create", DEPLOYMENTS, "eagle"),
     "apply of the Service": of("apply force", SERVICES),
     "apply of the budget": of("apply force", BUDGETS),
-    "DELETE of a Deployment": of("delete", DEPLOYMENTS),
     "PATCH of the next drafter's Deployment": of("merge", DEPLOYMENTS, "eagle"),
     "POST of an Event": of("create", EVENTS),
     "GET of the Service": of("get", SERVICES),
@@ -119,6 +118,23 @@ async def test_whatever_one_call_gets_for_an_answer_the_fleet_is_scaled_and_a_sl
     await pass_on(stage, 150, lambda s: "dflash" not in s.replicas())
     assert "dflash" not in stage.replicas()
     assert stage.verdicts()["dflash"] == "Slower"
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
+async def test_a_deployment_of_no_use_that_can_not_be_deleted_holds_up_nothing(
+    error: ClusterError | None,
+) -> None:
+    stage = await served()
+    edit(stage, drafters=[drafter("dflash"), drafter("eagle")])
+    await stage.run(20, lambda s: bool(s.pods_of("eagle")))
+    fail(stage, of("delete", DEPLOYMENTS), error)
+    edit(stage, drafters=[drafter("dflash")])
+    await pass_on(stage, 20)
+    assert ("delete", "deployments") in {write[:2] for write in stage.cluster.writes}
+    edit(stage, replicas=8)
+    await pass_on(stage, 10)
+    assert stage.replicas() == {"baseline": 1, "dflash": 7}
+    assert stage.condition("Ready")[:2] == ("False", "ChildRefused")
 
 
 @REFUSED
