@@ -13,6 +13,7 @@ from typing import Any
 
 from specdeploy.api.spec import Drafter, Spec
 from specdeploy.engine.catalogue.load import targets
+from tests.vllm.lines import Line, lines
 
 VERSION = "0.32.0"
 STOCK = f"vllm/vllm-openai-rocm:v{VERSION}"
@@ -29,13 +30,18 @@ class Case:
     drafter: dict[str, Any] | None
     gpus: int = 1
     arguments: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    gpu: str | None = None
 
     def spec(self) -> Spec:
         """The spec with no drafter in it."""
         suffix = self.drafter is not None and self.drafter["method"] == "suffix"
-        engine = {"image": WITH_PACKAGES if suffix else STOCK, "args": list(self.arguments)}
+        env = [{"name": name, "value": value} for name, value in self.variables]
+        image = WITH_PACKAGES if suffix else STOCK
+        engine = {"image": image, "args": list(self.arguments), "env": env or None}
+        accelerator = {"count": self.gpus, "type": self.gpu}
         return Spec.model_validate(
-            {"model": self.model, "accelerator": {"count": self.gpus}, "engine": engine, "drafters": []}
+            {"model": self.model, "accelerator": accelerator, "engine": engine, "drafters": []}
         )
 
     def unchecked_drafter(self) -> Drafter | None:
@@ -166,60 +172,6 @@ ARGUMENTS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("--block-size", "16")),
     (1, ("--max-model-len", "128")),
 )
-# And such that it can't: asked about the baseline alone.
-PLAIN_ARGUMENTS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (3, ()),
-    (8, ()),
-    (1, ("--enable-expert-parallel",)),
-    (1, ("--max-num-batched-tokens", "16", "--max-num-seqs", "256")),
-    (1, ("--kv-cache-dtype", "nonsense")),
-    (1, ("--max-model-len", "999999999")),
-    (1, ("--max-model-len", "many")),
-    (1, ("--dtype", "nonsense")),
-    (1, ("--no-such-flag",)),
-    (1, ("--no-such-flag", "3")),
-    (1, ("--max-num-seqs", "many")),
-    (1, ("--max-num-seqs", "0")),
-    (1, ("--max-num-seqs",)),
-    (1, ("--gpu-memory-utilization", "1.5")),
-    (1, ("--gpu-memory-utilization", "0.8")),
-    (1, ("--swap-space", "4")),
-    (1, ("--compilation-config", "{")),
-    (1, ("--attention-backend", "NO_SUCH_BACKEND")),
-    (1, ("--attention-backend", "TRITON_ATTN")),
-    (1, ("--enable-prefix-caching", "true")),
-    (1, ("--custom-histogram-buckets", "{}")),
-    (1, ("--tensor-parallel-size", "1.5")),
-    (1, ("-tp", "1", "--enable-chunked-prefill")),
-    (1, ("--max-num-seq", "8")),
-    (1, ("--enable-auto-tool-choice",)),
-    (1, ("--enable-auto-tool-choice", "--tool-call-parser", "hermes")),
-    (1, ("--decode-context-parallel-size", "2")),
-    (1, ("--data-parallel-size-local", "2")),
-    (1, ("--moe-backend", "nonsense")),
-    (1, ("--moe-backend", "aiter")),
-    (1, ("--quantization", "nonsense")),
-    (1, ("--load-format", "nonsense")),
-    (1, ("--load-format", "dummy")),
-    (1, ("--enable-batch-sharded-sampling",)),
-    (2, ("--enable-batch-sharded-sampling", "--max-num-seqs", "1")),
-    (2, ("--enable-batch-sharded-sampling", "--max-logprobs", "-1")),
-    (1, ("--watermark-config", "{}")),
-    (1, ("--watermark-config.key", "7")),
-    (1, ("--scheduling-policy", "priority")),
-    (1, ("--scheduling-policy", "nonsense")),
-    (1, ("--hf-overrides", "{}")),
-    (1, ("--max_num_seqs", "8")),
-    (1, ("--max-num-batched-tokens", "2k")),
-    (1, ("--compilation-config.cudagraph_mode", "FULL")),
-    (1, ("-O3",)),
-    (1, ("--cudagraph-capture-sizes", "1", "2", "4")),
-    (1, ("--seed", "x")),
-    (1, ("--kv-transfer-config", "{}")),
-    (1, ("--kv-transfer-config", '{"kv_connector": "OffloadingConnector"}')),
-    (1, ("--kv-transfer-config.kv_role", "kv_both")),
-)
-
 # Drafts that are for other methods than the one that is asked for.
 DRAFTS = (
     None,
@@ -241,7 +193,8 @@ CHAINED = ("thinkingmachines/Inkling-NVFP4", (1, 8, 12, 16))
 def cases() -> tuple[Case, ...]:
     """All of them, in a fixed order; no two have the same name."""
     one_thing = (*_methods_with_options(), *_tokens(), *_backends(), *_arguments(), *_drafts(), *_targets())
-    found = (*one_thing, *_mixtures(random.Random(SEED)))
+    written = tuple(_of_line(line) for line in lines())
+    found = (*one_thing, *written, *_mixtures(random.Random(SEED)))
     return tuple({case.name: case for case in found}.values())
 
 
@@ -280,7 +233,7 @@ def _backends() -> Iterator[Case]:
 
 
 def _arguments() -> Iterator[Case]:
-    for gpus, arguments in (*ARGUMENTS, *PLAIN_ARGUMENTS):
+    for gpus, arguments in ARGUMENTS:
         yield Case(_written("baseline", gpus, arguments), "tiny/target", None, gpus, arguments)
     for gpus, arguments in ARGUMENTS:
         for method, pair in PAIRS.items():
@@ -309,6 +262,11 @@ def _targets() -> Iterator[Case]:
     model, numbers = CHAINED
     for tokens in numbers:
         yield _case(f"mtp: {tokens} tokens of {model}", "mtp", Pair(model), numSpeculativeTokens=tokens)
+
+
+def _of_line(line: Line) -> Case:
+    drafter = {"name": "d", "numSpeculativeTokens": 3, **line.drafter} if line.drafter else None
+    return Case(line.text, line.model, drafter, line.gpus, line.arguments, line.variables, line.gpu)
 
 
 def _case(

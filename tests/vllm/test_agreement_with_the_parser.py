@@ -74,7 +74,7 @@ def answers(engine_word: EngineWord) -> tuple[Answered, ...]:
 
 def _ask(engine: EngineWord, case: Case) -> Answered:
     answer = ask(engine, setting_of(case.spec()), case.unchecked_drafter())
-    assert not answer.unasked, case.name
+    assert not answer.unasked, (case.name, answer.unasked)
     method = str(case.drafter["method"]) if case.drafter else ""
     return Answered(case.name, refusal(answer, method), _findings(case))
 

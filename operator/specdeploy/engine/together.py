@@ -127,6 +127,17 @@ def deprecated_quantization(setting: Setting) -> bool:
     return named and not is_on(setting, "--allow-deprecated-quantization")
 
 
+def prefetches(setting: Setting) -> bool:
+    """Whether weights are offloaded layer by layer."""
+    backend = setting.flag("--offload-backend")
+    named = backend is not None and backend.text == "prefetch"
+    return named or (size_of(setting, "--offload-group-size") or 0) > 0
+
+
+def prefetches_nothing(setting: Setting) -> bool:
+    return prefetches(setting) and size_of(setting, "--offload-prefetch-step") == 0
+
+
 def profiles_nowhere(setting: Setting) -> bool:
     config = object_of(setting, "--profiler-config") or {}
     return config.get("profiler") == "torch" and not config.get("torch_profiler_dir")

@@ -34,7 +34,7 @@ UNSEEN: tuple[tuple[str, str, str], ...] = (
     ),
     ("SD425", "", "the runner refuses it as it loads the drafter"),
     ("SD507", "", "the runner refuses it as it starts"),
-    ("SD531", "", "a CPU build ignores --enable-dbo, for which a GPU build would take the V1 runner"),
+    ("SD531", "", "a CPU build turns --async-scheduling off, which the V1 runner refuses in a pipeline"),
 )
 
 

@@ -7,6 +7,7 @@ from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.graphs import captured_tokens, given_sizes, without_graphs
 from specdeploy.engine.serving import batched_tokens, is_on, possible_batches, prefills_whole, size_of
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.together import prefetches
 from specdeploy.engine.versions import ALWAYS, LATELY, Span
 
 from .doubt import graded, known
@@ -74,12 +75,6 @@ def _longest(setting: Setting) -> int | None:
     return target.context if target and target.config else None
 
 
-def _prefetches(setting: Setting) -> bool:
-    backend = setting.flag("--offload-backend")
-    named = backend is not None and backend.text == "prefetch"
-    return named or (size_of(setting, "--offload-group-size") or 0) > 0
-
-
 LIMITS: tuple[Limit, ...] = (
     Limit(
         "max_model_len",
@@ -120,7 +115,7 @@ LIMITS: tuple[Limit, ...] = (
         _given("--offload-num-in-group", 1),
         "--offload-group-size",
         _given("--offload-group-size", 0),
-        _prefetches,
+        prefetches,
     ),
 )
 

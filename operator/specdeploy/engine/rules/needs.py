@@ -94,6 +94,7 @@ NEEDS: tuple[Pair, ...] = (
     ),
     Pair("--quantization", f"{_OLD} for fbgemm_fp8", ask.deprecated_quantization),
     Pair("--profiler-config", "torch_profiler_dir in it", ask.profiles_nowhere),
+    Pair("--offload-prefetch-step", "at least 1 layer", ask.prefetches_nothing, "make it 1 or more"),
     # Experts, and moving them.
     Pair(_EPLB, _EXPERTS, ask.off(_EXPERTS)),
     Pair(_EPLB, "several GPUs to move experts between", ask.nowhere_to_move_experts, "remove it"),
