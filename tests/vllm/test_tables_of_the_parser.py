@@ -50,7 +50,7 @@ VALUES = (
     "[1]",
 )
 # Rules that say what the parser itself would say; others look at what vLLM makes of the arguments later.
-OF_THE_PARSER = {rule.code for rule in flags.RULES}
+OF_THE_PARSER = {rule.code for rule in flags.RULES} - {flags.NO_OBJECT.code}
 # Of what the parser refuses, this share at least is found; the rest are choices that the tables do not list.
 LEAST_FOUND = 0.95
 

@@ -86,6 +86,15 @@ OBJECT_OR_NONE = words(
     """
 )
 
+# Objects that the parser takes for any text or JSON, and the configuration after it for objects alone.
+LATER = words(
+    """
+        --additional-config --custom-histogram-buckets --diffusion-config --hf-overrides
+        --limit-mm-per-prompt --media-io-kwargs --mm-processor-kwargs --model-class-overrides
+        --override-generation-config --watermark-config
+    """
+)
+
 # One of these words.
 _CHOICES: dict[str, str] = {
     "--chat-template-content-format": "auto openai string",

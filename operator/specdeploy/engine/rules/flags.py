@@ -99,6 +99,17 @@ WRONG_VALUE = Rule(
     passed="engine: {args: [--max-model-len, 16k, --dtype, bfloat16]}",
     decided_by=Decider.PARSER,
 )
+NO_OBJECT = Rule(
+    code="SD229",
+    name="flag-without-its-object",
+    severity=Severity.ERROR,
+    title="The flag's value is no object",
+    why="The argument parser takes it, and vLLM's configuration, made right after it, does not.",
+    source="vllm.config of vLLM 0.18, 0.32 and 0.33",
+    refused="engine: {args: [--hf-overrides, yarn]}",
+    passed="""engine: {args: [--hf-overrides, '{"rope_parameters": {"rope_type": "yarn"}}']}""",
+    decided_by=Decider.PARSER,
+)
 DEPRECATED = Rule(
     code="SD228",
     name="flag-deprecated",
@@ -213,7 +224,12 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
             yield known(setting, NO_VALUE).at(_path(flag.index), reason, "add its value as the next item")
         elif flag.value is not None and (wanted := _wanted(flag, setting)):
             reason = f"{flag.name} is {flag.value!r:.40}"
-            yield known(setting, WRONG_VALUE).at(_path(flag.index), reason, f"write {wanted}")
+            rule = NO_OBJECT if _is_taken_later(flag, setting) else WRONG_VALUE
+            yield known(setting, rule).at(_path(flag.index), reason, f"write {wanted}")
+
+
+def _is_taken_later(flag: Flag, setting: Setting) -> bool:
+    return not values.LATER.isdisjoint(parser.matches(flag.name, setting.version))
 
 
 def _wanted(flag: Flag, setting: Setting) -> str | None:
@@ -259,6 +275,7 @@ RULES: tuple[Rule, ...] = (
     STRAY,
     NO_VALUE,
     WRONG_VALUE,
+    NO_OBJECT,
     DOUBTFUL,
     DEPRECATED,
 )
