@@ -173,6 +173,8 @@ def test_a_trial_that_is_disturbed_again_and_again_is_tried_less_and_less_often(
     assert sum("TrialStarted" in event for event in world.events) == 7
     assert world.verdicts() == {"eagle": "Aborted"}
     assert str(world.typed.message).count("eagle is tried again at") == 1
+    too_few = "but a trial needs 2 replicas (there are 1); scale up"
+    assert (too_few in str(world.typed.message)) == (trouble == "replicas")
 
 
 # -- promotions -----------------------------------------------------------------------------------------

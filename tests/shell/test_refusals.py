@@ -134,7 +134,8 @@ async def test_a_deployment_of_no_use_that_can_not_be_deleted_holds_up_nothing(
     edit(stage, replicas=8)
     await pass_on(stage, 10)
     assert stage.replicas() == {"baseline": 1, "dflash": 7}
-    assert stage.condition("Ready")[:2] == ("False", "ChildRefused")
+    assert stage.condition("Ready")[0] == "True", "it serves nobody"
+    assert "can't be written" in stage.condition("Trialing")[2]
 
 
 @REFUSED

@@ -74,7 +74,9 @@ def _none_left(scene: Scene, status: Status) -> Hold | None:
     if not later:
         return Hold(Reason.NO_CANDIDATE, "every listed drafter has its verdict")
     first = min(later, key=lambda v: seconds(v.retry_time or ""))
-    return Hold(Reason.NO_CANDIDATE, f"{first.drafter} is tried again at {first.retry_time}")
+    few = _too_few(scene, status)
+    but = f", but {few.message}" if few is not None else ""
+    return Hold(Reason.NO_CANDIDATE, f"{first.drafter} is tried again at {first.retry_time}{but}")
 
 
 def _too_few(scene: Scene, status: Status) -> Hold | None:

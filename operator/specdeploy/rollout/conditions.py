@@ -68,8 +68,16 @@ def _broken(scene: Scene, status: Status) -> Verdict | None:
             return "False", Reason.INVALID_SPEC, f"the API server refused a Deployment: {words}"
     if scene.seen.taken:
         return "False", Reason.NAME_TAKEN, _with_more(list(scene.seen.taken))
-    hindered = [*_unmade(scene, status), *scene.seen.hindered]
+    hindered = [*_unmade(scene, status), *_hindered(scene, status)[0]]
     return ("False", Reason.CHILD_REFUSED, _with_more(hindered)) if hindered else None
+
+
+def _hindered(scene: Scene, status: Status) -> tuple[list[str], list[str]]:
+    """What is in the way of what serves, and of the rest: of a trial, of what nobody needs any more."""
+    serve = {arm.template for arm in (status.serving, status.baseline) if arm is not None}
+    rest = tuple(f"Deployment {d.name} " for d in scene.ours if d.template not in serve)
+    sentences = scene.seen.hindered
+    return [s for s in sentences if not s.startswith(rest)], [s for s in sentences if s.startswith(rest)]
 
 
 def _unmade(scene: Scene, status: Status) -> list[str]:
@@ -173,13 +181,13 @@ def obstacle(scene: Scene, status: Status) -> str | None:
 
 def trialing(scene: Scene, status: Status) -> Verdict:
     """A drafter is on trial; the reason is the trial's state."""
-    trial = status.trial
+    trial, hindered = status.trial, _hindered(scene, status)[1]
     if trial is None:
         held = hold(scene, status)
         reason, words = (held.reason, held.message) if held else (Reason.NO_CANDIDATE.value, "none is due")
-        return "False", reason, words
+        return "False", reason, "; ".join((words, *hindered))
     extra = f" ({trial.reason})" if trial.reason else ""
-    return "True", trial.state, f"{trial.drafter}, attempt {trial.attempt}{extra}"
+    return "True", trial.state, "; ".join((f"{trial.drafter}, attempt {trial.attempt}{extra}", *hindered))
 
 
 def metrics_available(scene: Scene, status: Status) -> Verdict:

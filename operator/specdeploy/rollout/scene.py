@@ -106,9 +106,7 @@ def scene(seen: Observation, status: Status) -> Scene:
     """Read an observation: resolve the image, derive the templates, find what is wrong."""
     image = _image(seen.reading.spec, status, seen.default_image)
     remade = status.engine.remade if status.engine else None
-    meant = _meant(
-        seen.reading, seen.name, image, remade, _version(seen, status, image), seen.catalogue
-    )
+    meant = _meant(seen.reading, seen.name, image, remade, _version(seen, status, image), seen.catalogue)
     return Scene(seen, seen.reading.spec, image, meant.arms, meant.findings, meant.drafters)
 
 
