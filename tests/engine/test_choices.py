@@ -54,6 +54,7 @@ def connector(name: str, more: str = "") -> list[str]:
         ([CC, '{"mode": 3, "cudagraph_mode": null}'], "v0.33.0", []),
         ([CC, '{"custom_ops": ["rms_norm"]}'], "v0.33.0", ["SD236"]),
         ([CC, '{"custom_ops": ["all", "-rms_norm"]}'], "v0.33.0", []),
+        ([CC, '{"custom_ops": ["all", "none"]}'], "v0.33.0", ["SD236"]),
         (connector("NoSuch"), "v0.33.0", ["SD234"]),
         (connector("NoSuch", ', "kv_connector_module_path": "team.connectors"'), "v0.33.0", []),
         (connector("P2pNcclConnector"), "v0.33.0", ["SD235"]),

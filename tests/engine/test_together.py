@@ -45,6 +45,8 @@ def codes(model: str, words: str, version: str = "v0.33.0", **more: Any) -> list
         (DENSE, '--profiler-config {"profiler":"torch"}', ["SD119"]),
         (DENSE, "--offload-group-size 4 --offload-prefetch-step 0", ["SD119"]),
         (DENSE, "--offload-prefetch-step 0", []),
+        (DENSE, '--structured-outputs-config {"disable_any_whitespace":true}', ["SD119"]),
+        (DENSE, '--structured-outputs-config {"disable_any_whitespace":true,"backend":"guidance"}', []),
         (DENSE, "--quantization fbgemm_fp8", ["SD119"]),
         (DENSE, "--quantization fbgemm_fp8 --allow-deprecated-quantization", []),
         (EXPERTS, "--enable-eplb", ["SD119"]),
@@ -146,6 +148,7 @@ CC = "--compilation-config"
         (f'{CC} {{"cudagraph_capture_sizes":[]}}', ["SD239"]),
         (f'{CC} {{"cudagraph_capture_sizes":[]}} --enforce-eager', []),
         ("--max-cudagraph-capture-size 0", ["SD239"]),
+        ("--max-cudagraph-capture-size -1", ["SD239"]),
         ("--max-cudagraph-capture-size 0 -O0", []),
         ("--cudagraph-capture-sizes=4 --max-cudagraph-capture-size 4", []),
         # What no step holds is left out first.

@@ -63,16 +63,18 @@ WORDS: dict[str, Words] = {
                 flashinfer_nvlink_one_sided flashinfer_nvlink_two_sided naive nixl_ep pplx
             """,
             early="mori",
-            late="deepep_v2 moonep mori_high_throughput mori_low_latency passthrough",
+            late="deepep_v2 moonep mori_high_throughput mori_low_latency",
         )
     ),
     "--config-format": Words(_spans("auto hf mistral"), registry=True),
     "--data-parallel-backend": Words(_spans("mp ray")),
     "--dcp-comm-backend": Words(_spans("a2a ag_rs")),
     "--distributed-executor-backend": Words(_spans("external_launcher mp ray uni"), dotted=True),
+    "--lora-dtype": Words(_spans("auto bfloat16 float16")),
     "--mamba-cache-dtype": Words(_spans("auto float16 float32", late="bfloat16")),
     "--mamba-cache-mode": Words(_spans("align none", early="all")),
     "--mamba-ssm-cache-dtype": Words(_spans("auto float16 float32", late="bfloat16")),
+    "--mamba-ssu-algorithm": Words(_spans("auto horizontal simple vertical")),
     "--offload-backend": Words(_spans("auto prefetch uva")),
     "--reasoning-parser": _REASONING,
     "--tool-call-parser": Words(
@@ -95,6 +97,7 @@ WORDS: dict[str, Words] = {
         opened_by="--tool-parser-plugin",
         registry=True,
     ),
+    "--video-pruning-method": Words(_spans("evs vidcom2")),
     "--compilation-config.compile_cache_save_format": Words(_spans("binary unpacked")),
     "--compilation-config.cudagraph_mode": Words(
         _spans("FULL FULL_AND_PIECEWISE FULL_DECODE_ONLY NONE PIECEWISE"), upper=True

@@ -127,6 +127,16 @@ def deprecated_quantization(setting: Setting) -> bool:
     return named and not is_on(setting, "--allow-deprecated-quantization")
 
 
+def backend_lacks(key: str, backends: tuple[str, ...]) -> Holds:
+    """Whether a switch of structured outputs is on with a backend that does not have it."""
+
+    def lacks(setting: Setting) -> bool:
+        config = object_of(setting, "--structured-outputs-config") or {}
+        return bool(as_switch(config.get(key))) and config.get("backend", "auto") not in backends
+
+    return lacks
+
+
 def prefetches(setting: Setting) -> bool:
     """Whether weights are offloaded layer by layer."""
     backend = setting.flag("--offload-backend")

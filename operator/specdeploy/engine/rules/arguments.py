@@ -197,8 +197,13 @@ def _check_keys(setting: Setting) -> Iterator[Finding]:
         flag, given = setting.flag(option), object_of(setting, option)
         if flag is None or given is None or setting.flag(instead):
             continue
-        for key in (key for key in keys if given.get(key) is None):
+        for key in (key for key in keys if given.get(key) is None and not _is_unread(setting, key)):
             yield KEY_MISSING.at(_path(flag.index), f"{option} has no {key}", f"add {key}")
+
+
+def _is_unread(setting: Setting, key: str) -> bool:
+    """Without the manager of several caches vLLM never asks which connector it is."""
+    return key == "kv_connector" and is_on(setting, "--disable-hybrid-kv-cache-manager")
 
 
 def _path(index: int) -> str:

@@ -46,8 +46,8 @@ UNSIGNED_OP = Rule(
     code="SD236",
     name="custom-op-without-a-sign",
     severity=Severity.ERROR,
-    title="A word in custom_ops turns nothing on or off",
-    why="vLLM takes all, none, and names after a + or a -; it refuses others at the start.",
+    title="The words in custom_ops do not say what is on and what is off",
+    why="vLLM takes all or none, and names after a + or a -; it refuses others at the start.",
     source="CompilationConfig of vLLM 0.18, 0.32 and 0.33: custom_ops",
     refused="""engine: {args: [--compilation-config, '{"custom_ops": ["rms_norm"]}']}""",
     passed="""engine: {args: [--compilation-config, '{"custom_ops": ["none", "+rms_norm"]}']}""",
@@ -115,10 +115,12 @@ def _suggestion(setting: Setting, words: Words, word: str) -> str:
 def _check_custom_ops(setting: Setting) -> Iterator[Finding]:
     for flag in (flag for flag in setting.flags if flag.means("--compilation-config")):
         ops = (object_in(flag) or {}).get("custom_ops")
+        path = f"spec.engine.args[{flag.index}]"
+        if isinstance(ops, list) and {"all", "none"} <= {op for op in ops if isinstance(op, str)}:
+            yield known(setting, UNSIGNED_OP).at(path, "custom_ops has both all and none", "keep one")
         for op in (op for op in (ops if isinstance(ops, list) else []) if isinstance(op, str)):
             if op not in ("all", "none") and not op.startswith(("+", "-")):
                 fix = f"write +{op:.60} to turn it on or -{op:.60} to turn it off"
-                path = f"spec.engine.args[{flag.index}]"
                 yield known(setting, UNSIGNED_OP).at(path, f"{op:.60} in custom_ops has no sign", fix)
 
 

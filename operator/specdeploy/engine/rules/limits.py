@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine.graphs import captured_tokens, given_sizes, without_graphs
+from specdeploy.engine.json_words import whole_in
 from specdeploy.engine.serving import batched_tokens, is_on, possible_batches, prefills_whole, size_of
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.together import prefetches
@@ -140,14 +141,19 @@ def _check_graphs(setting: Setting) -> Iterator[Finding]:
     sizes, limit, tokens = given_sizes(setting), captured_tokens(setting), batched_tokens(setting)
     if sizes is not None and not sizes:
         yield _graphs(setting, "the list of graph sizes is empty", "remove it, or add --enforce-eager")
-    elif limit == 0:
-        yield _graphs(setting, "graphs of at most 0 tokens are none", "remove it, or add --enforce-eager")
+    elif limit == 0 or _is_negative(setting):
+        yield _graphs(setting, "graphs of fewer than 1 token are none", "remove it, or add --enforce-eager")
     elif sizes and limit is not None:
         fitting = [size for size in sizes if tokens is None or size <= tokens]
         largest = max(fitting, default=0)
         if limit != largest and (tokens is not None or limit != max(sizes)):
             reason = f"graphs are limited to {limit} tokens, the largest of the sizes is {largest}"
             yield _graphs(setting, reason, "keep one of the two")
+
+
+def _is_negative(setting: Setting) -> bool:
+    flag = setting.flag("--max-cudagraph-capture-size")
+    return flag is not None and (whole_in(flag.text or "") or 0) < 0
 
 
 def _graphs(setting: Setting, reason: str, fix: str) -> Finding:

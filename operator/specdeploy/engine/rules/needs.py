@@ -94,6 +94,13 @@ NEEDS: tuple[Pair, ...] = (
     ),
     Pair("--quantization", f"{_OLD} for fbgemm_fp8", ask.deprecated_quantization),
     Pair("--profiler-config", "torch_profiler_dir in it", ask.profiles_nowhere),
+    *(
+        Pair("--structured-outputs-config", f"{other} for {key}", ask.backend_lacks(key, takers), "name it")
+        for key, other, takers in (
+            ("disable_any_whitespace", "backend xgrammar or guidance", ("xgrammar", "guidance")),
+            ("disable_additional_properties", "backend guidance", ("guidance",)),
+        )
+    ),
     Pair("--offload-prefetch-step", "at least 1 layer", ask.prefetches_nothing, "make it 1 or more"),
     # Experts, and moving them.
     Pair(_EPLB, _EXPERTS, ask.off(_EXPERTS)),
