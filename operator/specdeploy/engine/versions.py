@@ -6,6 +6,7 @@ A new release of vLLM is a change of data: `NEWEST` here, and rows in the tables
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 # The patch of a version that names none: the newest of its minor release.
@@ -83,6 +84,7 @@ def since(text: str) -> Span:
     return between(text, None)
 
 
+@cache
 def between(first: str | None, until: str | None, now: str = "") -> Span:
     """From `first` on and before `until`: `between("0.29", "0.31")`.
 
