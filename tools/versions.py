@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 
-from specdeploy.engine import tables_flags, tables_metrics, tables_variables
-from specdeploy.engine.defaults import DEFAULTS
 from specdeploy.engine.image import DEFAULT_IMAGE, DEPRECATED, NOT_ROCM
+from specdeploy.engine.tables import flags, metrics, variables
+from specdeploy.engine.tables.defaults import DEFAULTS
 from specdeploy.engine.versions import NEWEST, OLDEST, Span
 from tools.markdown import code, releases, table
 
@@ -30,9 +30,10 @@ applied, and what they do not know is doubted, not refused.
 NEW_RELEASE = """
 ## A new release
 
-Add what it brought and lost to `tables_flags.py`, `tables_variables.py`, `tables_metrics.py`, `methods.py`
-and `options.py`, and defaults that it moved to `defaults.py`; raise `NEWEST` in `versions.py`; run
-`make test-vllm` with that release installed: its own parser tells what is missing.
+Add what it brought and lost to the tables in `engine/tables/` (flags, their values, keys, words and bounds,
+variables, metrics, defaults), to `methods.py` and `options.py`; raise `NEWEST` in `versions.py`, name it in
+`READ_WHOLE` if its configuration was read whole; run `make test-vllm` with that release installed: its own
+parser tells what is missing.
 """
 
 
@@ -41,14 +42,14 @@ def page() -> str:
     return "\n".join(
         (
             INTRODUCTION + _images() + NEW_RELEASE,
-            _changes("Flags of `vllm serve`", tables_flags.SPANS),
-            _pairs("Flags that were gone before", ("Flag", "Now"), tables_flags.GONE_BEFORE),
+            _changes("Flags of `vllm serve`", flags.SPANS),
+            _pairs("Flags that were gone before", ("Flag", "Now"), flags.GONE_BEFORE),
             _pairs("Flags that will go", ("Flag", "vLLM warns"), _warnings()),
-            _changes("Environment variables", tables_variables.SPANS),
-            _pairs("Variables that are gone", ("Variable", "Now"), tables_variables.INSTEAD),
+            _changes("Environment variables", variables.SPANS),
+            _pairs("Variables that are gone", ("Variable", "Now"), variables.INSTEAD),
             _defaults(),
-            _changes("Metrics", tables_metrics.SPANS),
-            _pairs("What takes metrics away", ("With", "Missing"), tables_metrics.TAKEN_AWAY, as_code=False),
+            _changes("Metrics", metrics.SPANS),
+            _pairs("What takes metrics away", ("With", "Missing"), metrics.TAKEN_AWAY, as_code=False),
         )
     )
 
@@ -61,8 +62,8 @@ def _images() -> str:
 
 
 def _warnings() -> dict[str, str]:
-    spans = tables_flags.DEPRECATED
-    return {name: f"{releases(span)}; {tables_flags.INSTEAD[name]}" for name, span in spans.items()}
+    spans = flags.DEPRECATED
+    return {name: f"{releases(span)}; {flags.INSTEAD[name]}" for name, span in spans.items()}
 
 
 def _defaults() -> str:

@@ -7,8 +7,8 @@ import pytest
 from specdeploy.api.spec import Spec
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.setting import setting_of
-from specdeploy.engine.tables_bounds import BOUNDS, OF_MEDIA, Bound
-from specdeploy.engine.tables_flags import SPANS
+from specdeploy.engine.tables.bounds import BOUNDS, OF_MEDIA, Bound
+from specdeploy.engine.tables.flags import SPANS
 
 CODES = ("SD226", "SD227", "SD232", "SD233")
 

@@ -7,10 +7,10 @@ import pytest
 from specdeploy.api.spec import Spec
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.setting import setting_of
-from specdeploy.engine.tables_flags import SPANS
-from specdeploy.engine.tables_keys import KEYS
-from specdeploy.engine.tables_values import CHOICES
-from specdeploy.engine.tables_words import WORDS
+from specdeploy.engine.tables.flags import SPANS
+from specdeploy.engine.tables.keys import KEYS
+from specdeploy.engine.tables.values import CHOICES
+from specdeploy.engine.tables.words import WORDS
 
 CODES = ("SD226", "SD227", "SD234", "SD235", "SD236")
 OURS = "registry.example/team/vllm:v0.32.0"

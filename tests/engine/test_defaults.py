@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specdeploy.engine.defaults import default
+from specdeploy.engine.tables.defaults import default
 from specdeploy.engine.versions import parse_version
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from specdeploy import engine
-from specdeploy.engine import parser, tables_flags
+from specdeploy.engine import parser
 from specdeploy.engine.flags import read_flags
+from specdeploy.engine.tables import flags as tables_flags
 
 ENGINE = Path(engine.__file__).parent
 

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specdeploy.engine import parser, tables_flags, tables_values, tables_variables
+from specdeploy.engine import parser
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.rules import flags, variables
 from specdeploy.engine.setting import setting_of
+from specdeploy.engine.tables import flags as tables_flags
+from specdeploy.engine.tables import values as tables_values
+from specdeploy.engine.tables import variables as tables_variables
 from specdeploy.engine.versions import NEWEST, OLDEST, Span, Version
 from tests.engine.specs import smallest
 

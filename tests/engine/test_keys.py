@@ -6,12 +6,12 @@ import pytest
 
 from specdeploy.api.rule import Finding, Severity
 from specdeploy.api.spec import Spec
-from specdeploy.engine import tables_keys as table
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.flags import read_flags
 from specdeploy.engine.json_words import object_in, read_json
 from specdeploy.engine.setting import setting_of
-from specdeploy.engine.tables_values import OBJECT, OBJECT_OR_NONE
+from specdeploy.engine.tables import keys as table
+from specdeploy.engine.tables.values import OBJECT, OBJECT_OR_NONE
 
 CODES = ("SD227", "SD230", "SD231")
 

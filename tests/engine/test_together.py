@@ -11,7 +11,7 @@ from specdeploy.engine.checks import on_spec
 from specdeploy.engine.rules.limits import LIMITS
 from specdeploy.engine.rules.needs import EXCLUSIONS, NEEDS, Pair
 from specdeploy.engine.setting import setting_of
-from specdeploy.engine.tables_flags import PLAIN, SPANS, SWITCHES
+from specdeploy.engine.tables.flags import PLAIN, SPANS, SWITCHES
 
 CODES = ("SD119", "SD169", "SD227", "SD237", "SD238", "SD239")
 DENSE, EXPERTS, HYBRID = "Qwen/Qwen3-8B", "Qwen/Qwen3-30B-A3B", "Qwen/Qwen3.5-27B"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specdeploy.engine import tables_metrics
+from specdeploy.engine.tables import metrics as tables_metrics
 from specdeploy.engine.versions import NEWEST, OLDEST, Version
 from specdeploy.metrics import exposition
 from tools.versions import PAGE, page

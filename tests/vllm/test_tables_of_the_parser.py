@@ -1,6 +1,6 @@
 """The tables of flags and variables against the parser of an installed vLLM.
 
-For a new release: what fails here is what to write into `engine/tables_flags.py` and `tables_variables.py`.
+For a new release: what fails here is what to write into `engine/tables/flags.py` and `tables/variables.py`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import pytest
 
 from specdeploy.api.rule import errors
 from specdeploy.api.spec import Spec
-from specdeploy.engine import parser, tables_flags, tables_variables
+from specdeploy.engine import parser
 from specdeploy.engine.arguments import OWNED
 from specdeploy.engine.checks import on_spec
 from specdeploy.engine.parser import Takes
 from specdeploy.engine.rules import flags
 from specdeploy.engine.setting import setting_of
+from specdeploy.engine.tables import flags as tables_flags
+from specdeploy.engine.tables import variables as tables_variables
 from specdeploy.engine.versions import Version, parse_version
 from tools.vllm.environment import VllmEnvironment
 

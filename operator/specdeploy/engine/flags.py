@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import tables_flags as table
+from .tables import flags as table
 
 SHORT = {
     "-h": "--help",

@@ -8,7 +8,6 @@ estimate is no promise: the engine itself measures what is left at its start.
 from dataclasses import dataclass
 
 from .catalogue.entries import Checkpoint, Target
-from .defaults import default
 from .kinds import as_whole
 from .serving import sequences
 from .setting import Candidate, Setting
@@ -21,6 +20,7 @@ from .sizes import (
     target_token_bytes,
     weights_gib,
 )
+from .tables.defaults import default
 
 # Kernels' work space, the largest batch's activations and captured graphs. A round figure; what an engine
 # reports at its start replaces it.

@@ -1,14 +1,14 @@
 """What the argument parser of one release of vLLM makes of `engine.args`. `rules.flags` asks here.
 
-The names are in `tables_flags`; this module knows how argparse uses them.
+The names are in `tables.flags`; this module knows how argparse uses them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
-from . import tables_flags as table
 from .flags import Flag, read_flags
+from .tables import flags as table
 from .versions import Version, since
 
 

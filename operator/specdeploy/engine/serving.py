@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from . import tables_flags as table
-from .defaults import MEMORY_CLASSES, default
 from .json_words import object_in, whole_in
 from .parser import inverses
 from .setting import Setting
+from .tables import flags as table
+from .tables.defaults import MEMORY_CLASSES, default
 from .versions import since
 
 _TOKENS, _REQUESTS = "--max-num-batched-tokens", "--max-num-seqs"

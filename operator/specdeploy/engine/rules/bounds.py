@@ -1,4 +1,4 @@
-"""Rules on numbers in engine.args: are they within their bounds? The table is `tables_bounds`."""
+"""Rules on numbers in engine.args: are they within their bounds? The table is `tables.bounds`."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from specdeploy.engine.flags import Flag
 from specdeploy.engine.json_words import whole_in
 from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.tables_bounds import BOUNDS, OF_MEDIA, Bound
+from specdeploy.engine.tables.bounds import BOUNDS, OF_MEDIA, Bound
 
 from .doubt import graded, knows
 

@@ -1,6 +1,6 @@
 """Rules on words in engine.args: are they in vLLM's lists, and in those of this release?
 
-Words of flags, and of keys in their objects: the table is `tables_words`. Words that no release has where the
+Words of flags, and of keys in their objects: the table is `tables.words`. Words that no release has where the
 list is the same in all are in `flags`.
 """
 
@@ -13,7 +13,7 @@ from specdeploy.engine.flags import Flag
 from specdeploy.engine.json_words import object_in
 from specdeploy.engine.serving import is_on, object_of
 from specdeploy.engine.setting import Candidate, Setting
-from specdeploy.engine.tables_words import WORDS, Words
+from specdeploy.engine.tables.words import WORDS, Words
 from specdeploy.engine.versions import NEWEST
 
 from .doubt import DOUBTFUL, is_of_the_project, known, read

@@ -1,6 +1,6 @@
 """Rules on the flags of engine.args by release: is there such a flag in this vLLM, and does it get its value?
 
-The tables are in `tables_flags`, how the parser reads words in `parser`.
+The tables are in `tables.flags`, how the parser reads words in `parser`.
 """
 
 import difflib
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import parser
-from specdeploy.engine import tables_flags as table
-from specdeploy.engine import tables_values as values
 from specdeploy.engine.arguments import OWNED, PARALLEL
 from specdeploy.engine.flags import Flag, is_flag
 from specdeploy.engine.json_words import read_json, whole_in
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.tables import flags as table
+from specdeploy.engine.tables import values
 from specdeploy.engine.versions import ALWAYS, NEWEST
 
 from .doubt import DOUBTFUL, is_of_the_project, known

@@ -1,14 +1,14 @@
-"""Rules on the keys in the objects of engine.args: does this vLLM have them? The table is `tables_keys`."""
+"""Rules on the keys in the objects of engine.args: does this vLLM have them? The table is `tables.keys`."""
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
-from specdeploy.engine import tables_keys as table
 from specdeploy.engine.flags import Flag
 from specdeploy.engine.json_words import object_in
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.tables import keys as table
 from specdeploy.engine.versions import NEWEST
 
 from .doubt import known, read

@@ -1,6 +1,6 @@
 """Rules on vLLM's environment variables by release: does this vLLM know them?
 
-The table is `tables_variables`.
+The table is `tables.variables`.
 """
 
 import difflib
@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
-from specdeploy.engine import tables_variables as table
 from specdeploy.engine.environment import OWNED
 from specdeploy.engine.serving import is_on
 from specdeploy.engine.setting import Candidate, Setting
+from specdeploy.engine.tables import variables as table
 from specdeploy.engine.versions import NEWEST, Span, beyond_tables
 
 from .doubt import known

@@ -4,7 +4,7 @@ Kinds were asked of the parser of vLLM 0.32.0 itself; choices were read from the
 release from 0.18.0 to 0.33.0, and are those of all releases together. A flag in no table takes any text.
 """
 
-from .versions import ALWAYS, Span, between, words
+from specdeploy.engine.versions import ALWAYS, Span, between, words
 
 # A whole number.
 WHOLE = words(

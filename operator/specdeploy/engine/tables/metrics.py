@@ -6,7 +6,7 @@ test fails when it needs one that a release which can be used does not have. `do
 from here.
 """
 
-from .versions import timeline
+from specdeploy.engine.versions import timeline
 
 _OLDEST = """
     vllm:cache_config_info vllm:corrupted_requests vllm:e2e_request_latency_seconds vllm:engine_sleep_state

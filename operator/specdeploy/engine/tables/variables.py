@@ -4,7 +4,7 @@ Read from vLLM's released sources (`vllm/envs.py`), every minor release from 0.1
 `rules.variables` looks names up here. For a new release: a line each in `_ADDED` and `_GONE`.
 """
 
-from .versions import timeline, words
+from specdeploy.engine.versions import timeline, words
 
 # Those of the oldest release that can be used.
 _OLDEST = """

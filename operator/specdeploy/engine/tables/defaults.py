@@ -6,7 +6,7 @@ Read from `EngineArgs` and `CacheConfig` in vLLM's released sources, every minor
 
 from dataclasses import dataclass
 
-from .versions import ALWAYS, Span, Version, between, since
+from specdeploy.engine.versions import ALWAYS, Span, Version, between, since
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ whole in three releases: the oldest, 0.32 and 0.33. A key that came or went betw
 right in all that are between them.
 """
 
-from .versions import ALWAYS, Span, between, since
+from specdeploy.engine.versions import ALWAYS, Span, between, since
 
 # A key that 0.18 has and 0.32 has no more; one that 0.32 has and 0.18 does not; one that came with 0.33.
 _EARLY, _LATE, _NEWEST = between(None, "0.32"), since("0.19"), since("0.33")

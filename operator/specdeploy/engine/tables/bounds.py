@@ -7,7 +7,7 @@ vLLM 0.18, 0.32 and 0.33; a bound that 0.18 does not have came somewhere before 
 import math
 from dataclasses import dataclass
 
-from .versions import ALWAYS, LATELY, Span
+from specdeploy.engine.versions import ALWAYS, LATELY, Span
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 `rules.choices` reads it. Read in vLLM 0.18, 0.32 and 0.33; a word that came or went between the first two is
 taken for right in all that are between them. Flags whose words are the same in every release are in
-`tables_values`.
+`tables.values`.
 """
 
 from dataclasses import dataclass
 
-from .versions import ALWAYS, Span, between, since
+from specdeploy.engine.versions import ALWAYS, Span, between, since
 
 _EARLY, _LATE, _NEWEST = between(None, "0.32"), since("0.19"), since("0.33")
 

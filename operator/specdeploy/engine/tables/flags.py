@@ -5,7 +5,7 @@ looks words up here. For a new release: what it brought and what it lost is a li
 `_GONE`, a flag that takes no value is a word in `SWITCHES`, one that takes several in `LISTS`.
 """
 
-from .versions import Span, since, timeline, words
+from specdeploy.engine.versions import Span, since, timeline, words
 
 # Those of the oldest release that can be used.
 _OLDEST = """
