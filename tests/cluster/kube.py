@@ -100,6 +100,13 @@ def fresh_namespace(kubectl: Kubectl) -> Kubectl:
 def install_crd(kubectl: Kubectl) -> None:
     """Install the CRD of this checkout and wait until it is served and kubectl can name it."""
     kubectl.run("apply", "--server-side", "--force-conflicts", f"--filename={CRD}")
+    # kubectl takes an object that has no conditions yet for a broken one.
+    eventually(
+        lambda: (
+            '"type":"Established"'
+            in kubectl.run("get", f"--filename={CRD}", "--output=json").replace(" ", "")
+        )
+    )
     kubectl.run("wait", "--for=condition=Established", "--timeout=30s", f"--filename={CRD}")
     eventually(lambda: "specdeployments" in kubectl.run("api-resources", "--api-group=specdeploy.dev"))
 

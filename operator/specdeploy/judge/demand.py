@@ -15,6 +15,8 @@ from specdeploy.judge.noise import LARGEST_LOG, LARGEST_PHI
 HALF_LIFE = 1440
 DECAY = 0.5 ** (1 / HALF_LIFE)
 SMALLEST_SPREAD = 0.05
+MOST_WINDOWS = (1 + DECAY) / (1 - DECAY)
+"""Windows of equal weight that fading sums are ever worth: squared sum of weights by sum of squares."""
 LIKELY_SDS = 4.0
 SMALLEST_REACH = 0.10
 """Speed this near to the line, as a log, is always likely: a line may be learned in an hour without noise."""
@@ -112,6 +114,7 @@ def likely(sums: Demand, d: float, y: float, *, noisy: bool) -> bool:
 def fit(sums: Demand, reach: float = 0.0) -> Line:
     """The line behind the sums; needs three windows. `reach` is how long a request decodes, in windows."""
     n = sums.weight * sums.weight / sums.squared if sums.squared > 0 else 0.0
+    n = min(n, MOST_WINDOWS)  # more is what a damaged state says
     if n < 3:
         return Line()
     known = slope_of(sums)
