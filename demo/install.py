@@ -34,17 +34,16 @@ def prepare(place: Place) -> None:
 
 
 def operator(place: Place) -> None:
-    """The chart of this checkout with the image built from it. On a cluster of yours it watches the demo's
-    namespace only, and goes nowhere near an installation that is there already."""
+    """The chart of this checkout with the image built from it. It watches the demo's namespace only: it goes
+    nowhere near an installation that is there already, nor near what the tests do on the same cluster."""
     _refuse_a_rival(place)
     repository, _, tag = place.operator_image.rpartition(":")
-    own = place.context is None
     place.helm(
         "upgrade", "--install", RELEASE, str(ROOT / "charts" / "specdeploy"),
         "--namespace", OPERATOR_NAMESPACE, "--create-namespace",
         "--set", f"image.repository={repository},image.tag={tag},logFormat=plain",
         "--set", f"crd.install={str(not _crd_of_another(place)).lower()}",
-        *([] if own else ["--set", f"watchNamespaces={{{NAMESPACE}}}"]),
+        "--set", f"watchNamespaces={{{NAMESPACE}}}",
         "--wait", "--timeout", "180s",
     )  # fmt: skip
     # A new image behind the same tag is only seen by a new pod.

@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 from string import Template
+from typing import ClassVar
 
 import pytest
 import yaml
 
 from demo.__main__ import LOADS, LOSERS, SCENARIO, WINNERS, windows_until_verdict
-from demo.install import VLLM_ARGS
+from demo.install import NAMESPACE, VLLM_ARGS, operator
+from demo.place import Place
 from demo.watch import line_of, protection
 from specdeploy.api.findings import read_spec
 from specdeploy.engine.checks import check_drafters, check_spec
@@ -33,6 +35,26 @@ def test_the_applied_object_is_valid_and_lists_a_loser_and_a_winner(engine: str)
     assert check_drafters(reading.spec) == {}
     assert reading.spec.names() == [LOSERS[engine], WINNERS[engine]]
     assert reading.spec.served_name == LOADS[engine]["model"]
+
+
+class Noted(Place):
+    """A cluster with nothing in it, on which nothing is run; `installed` is what helm was asked for."""
+
+    installed: ClassVar[list[str]] = []
+
+    def kubectl(self, *words: str, stdin: str | None = None, check: bool = True, quiet: bool = True) -> str:
+        return '{"items": []}' if "deployments" in words else ""
+
+    def helm(self, *words: str, check: bool = True, quiet: bool = False) -> str:
+        self.installed[:] = words
+        return ""
+
+
+@pytest.mark.parametrize("context", [None, "mine"])
+def test_its_operator_watches_its_own_namespace_and_fights_with_nobody(context: str | None) -> None:
+    """One that was left on the development cluster wrote the statuses of the tests that ran after it."""
+    operator(Noted({}, context, "localhost/specdeploy:dev", "", ""))
+    assert f"watchNamespaces={{{NAMESPACE}}}" in Noted.installed
 
 
 def test_a_line_has_the_columns_in_order() -> None:
