@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from specdeploy.engine.catalogue.entries import Target
 
 _NEAR = 3
-# To draw on where it is no terminal; and on one that is narrower than a name.
-_COLUMNS, _LEAST_COLUMNS = 100, 40
+# To draw on where the terminal is narrower than a name.
+_LEAST_COLUMNS = 40
 
 Model = Annotated[str | None, typer.Argument(help="A target or a draft checkpoint, or a part of its name.")]
 Own = Annotated[
@@ -102,12 +101,11 @@ def _print(found: tuple[Target, ...], output: str) -> None:
     if output == "table":
         from rich.console import Console  # noqa: PLC0415
 
-        from specdeploy.cli import catalog_show  # noqa: PLC0415
-        from specdeploy.cli.drawing import put  # noqa: PLC0415
+        from specdeploy.cli import catalog_show, drawing  # noqa: PLC0415
 
-        columns = max(_LEAST_COLUMNS, shutil.get_terminal_size((_COLUMNS, 0)).columns)
+        columns = max(_LEAST_COLUMNS, drawing.columns())
         shown = catalog_show.listing(found, columns) if len(found) > 1 else catalog_show.entry(found[0])
-        put(Console(width=columns), shown)
+        drawing.put(Console(width=columns), shown)
     elif output == "json":
         typer.echo(json.dumps([_plain(each) for each in found], indent=2, ensure_ascii=False))
     else:

@@ -3,7 +3,6 @@
 import atexit
 import gc
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,9 +29,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Serve vLLM with the drafter that has proven itself on your own live traffic.",
 )
-
-# To draw on where it is no terminal.
-_COLUMNS = 100
 
 Name = Annotated[str, typer.Argument(help="Name of the SpecDeployment.")]
 Drafter = Annotated[str | None, typer.Argument(help="Only this drafter.")]
@@ -194,11 +190,11 @@ def _print(found: Any, output: str, table: Callable[[int], Any]) -> None:
     elif output == "yaml":
         typer.echo(yaml.safe_dump(found, sort_keys=False), nl=False)
     else:
-        from specdeploy.cli.drawing import put  # noqa: PLC0415
+        from specdeploy.cli import drawing  # noqa: PLC0415
 
-        columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
+        columns = drawing.columns()
         shown = table(columns)
-        put(_show().console_for(shown, columns), shown)
+        drawing.put(_show().console_for(shown, columns), shown)
 
 
 @contextmanager

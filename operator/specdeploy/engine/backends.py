@@ -52,7 +52,7 @@ def backend_of_target(setting: Setting) -> Choice:
     field, named = "spec.engine.attentionBackend", _named(setting.spec.engine.attention_backend)
     flag = setting.flag("--attention-backend")
     if flag is not None:
-        field, named = f"spec.engine.args[{flag.index}]", _named(flag.value)
+        field, named = flag.path, _named(flag.value)
     if named is not None or is_configured(setting):
         return Choice(field, named)
     return Choice(field, None, _own_of_target(setting))

@@ -44,6 +44,11 @@ _OPTIMIZATION = re.compile(r"-O=?(.+)")
 _WRITTEN_OUT = frozenset((*table.SPANS, *table.GONE_BEFORE))
 
 
+def argument_path(index: int) -> str:
+    """Where a word of engine.args stands."""
+    return f"spec.engine.args[{index}]"
+
+
 @dataclass(frozen=True)
 class Flag:
     """One flag: its position in the list, its name in the long dashed spelling, its value if it has one.
@@ -55,6 +60,11 @@ class Flag:
     name: str
     value: str | None
     key: str = ""
+
+    @property
+    def path(self) -> str:
+        """Where it stands: spec.engine.args[2]."""
+        return argument_path(self.index)
 
     @property
     def text(self) -> str | None:

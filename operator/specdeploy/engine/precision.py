@@ -58,7 +58,7 @@ def precision_of(setting: Setting) -> tuple[str, str] | None:
     """
     flag = setting.flag("--quantization")
     if flag is not None and flag.text:
-        return _found(f"spec.engine.args[{flag.index}]", flag.text.replace("modelopt_fp4", "nvfp4"))
+        return _found(flag.path, flag.text.replace("modelopt_fp4", "nvfp4"))
     if _OWN_KERNELS in setting.spec.model.lower():
         return None
     known = setting.target.precision if setting.target else None

@@ -7,11 +7,9 @@ from collections.abc import Callable
 
 from .accelerators import DOMAIN
 from .kinds import as_switch, as_whole
-from .serving import caches_prefixes, is_on, object_of, size_of
+from .serving import is_on, object_of, size_of
 from .setting import Setting
 from .versions import Span, between, since
-
-__all__ = ["caches_prefixes"]
 
 Holds = Callable[[Setting], bool]
 

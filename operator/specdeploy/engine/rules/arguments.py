@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import arguments as table
+from specdeploy.engine.flags import argument_path
 from specdeploy.engine.serving import is_on, object_of, sequences
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -153,10 +154,10 @@ def _check_words(setting: Setting) -> Iterator[Finding]:
         name = word.partition("=")[0]
         if word == "--":
             reason = "'--' ends the flags, ours after it included"
-            yield END_OF_FLAGS.at(_path(index), reason, "remove it")
+            yield END_OF_FLAGS.at(argument_path(index), reason, "remove it")
         elif name.startswith("-") and any(letter.isspace() for letter in name):
             fix = "write each word as an item of its own"
-            yield SEVERAL_WORDS.at(_path(index), f"{word!r:.80} holds several words", fix)
+            yield SEVERAL_WORDS.at(argument_path(index), f"{word!r:.80} holds several words", fix)
 
 
 def _check_owned(setting: Setting) -> Iterator[Finding]:
@@ -166,7 +167,7 @@ def _check_owned(setting: Setting) -> Iterator[Finding]:
         if found is not None:
             rule, owned, option = found
             reason, fix = owned[option]
-            yield rule.at(_path(flag.index), f"{option} is not allowed here: {reason}", fix)
+            yield rule.at(flag.path, f"{option} is not allowed here: {reason}", fix)
 
 
 def _check_backend(setting: Setting) -> Iterator[Finding]:
@@ -174,7 +175,7 @@ def _check_backend(setting: Setting) -> Iterator[Finding]:
     for flag in setting.flags:
         if setting.spec.engine.attention_backend and flag.means(option):
             reason = f"{option} is not allowed here: spec.engine.attentionBackend is set too"
-            yield BACKEND_TWICE.at(_path(flag.index), reason, "keep one of the two")
+            yield BACKEND_TWICE.at(flag.path, reason, "keep one of the two")
 
 
 def _check_sharded(setting: Setting) -> Iterator[Finding]:
@@ -189,7 +190,7 @@ def _check_sharded(setting: Setting) -> Iterator[Finding]:
         "--return-sampling-mask is on": is_on(setting, "--return-sampling-mask"),
     }
     for reason in (reason for reason, holds in wrong.items() if holds):
-        yield SHARDED.at(_path(flag.index), reason, f"remove {switch}")
+        yield SHARDED.at(flag.path, reason, f"remove {switch}")
 
 
 def _check_keys(setting: Setting) -> Iterator[Finding]:
@@ -198,16 +199,12 @@ def _check_keys(setting: Setting) -> Iterator[Finding]:
         if flag is None or given is None or setting.flag(instead):
             continue
         for key in (key for key in keys if given.get(key) is None and not _is_unread(setting, key)):
-            yield KEY_MISSING.at(_path(flag.index), f"{option} has no {key}", f"add {key}")
+            yield KEY_MISSING.at(flag.path, f"{option} has no {key}", f"add {key}")
 
 
 def _is_unread(setting: Setting, key: str) -> bool:
     """Without the manager of several caches vLLM never asks which connector it is."""
     return key == "kv_connector" and is_on(setting, "--disable-hybrid-kv-cache-manager")
-
-
-def _path(index: int) -> str:
-    return f"spec.engine.args[{index}]"
 
 
 RULES: tuple[Rule, ...] = (

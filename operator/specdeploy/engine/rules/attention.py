@@ -235,14 +235,14 @@ def _check_chosen_cache(setting: Setting) -> Iterator[Finding]:
     sure = READ.holds(setting.version) and not beyond_tables(setting.version)
     if flag is not None and sure and unreadable_cache(setting):
         reason = f"no attention backend for {setting.spec.model} reads a cache of {flag.value} on AMD's GPUs"
-        yield CACHE_FORMAT.at(f"spec.engine.args[{flag.index}]", reason, "use fp8 or remove it")
+        yield CACHE_FORMAT.at(flag.path, reason, "use fp8 or remove it")
 
 
 def _check_weights(setting: Setting) -> Iterator[Finding]:
     flag, precision = setting.flag("--kv-cache-dtype"), precision_of(setting)
     if flag is not None and flag.value == "fp8_e5m2" and precision is not None and precision[1] == "fp8":
         reason = f"vLLM takes no cache in fp8_e5m2 beside weights in FP8 ({precision[0]})"
-        yield CACHE_AND_WEIGHTS.at(f"spec.engine.args[{flag.index}]", reason, "use fp8_e4m3, or remove it")
+        yield CACHE_AND_WEIGHTS.at(flag.path, reason, "use fp8_e4m3, or remove it")
 
 
 RULES: tuple[Rule, ...] = (

@@ -48,7 +48,7 @@ def _outside(setting: Setting, rule: Rule, option: str, bound: Bound) -> Iterato
     number = _number(flag) if flag else None
     if flag and in_force and number is not None and not bound.holds(number):
         reason, fix = f"it is {flag.value}, not {bound.words}", f"make it {bound.words}"
-        yield in_force.at(f"spec.engine.args[{flag.index}]", reason, fix)
+        yield in_force.at(flag.path, reason, fix)
 
 
 def _number(flag: Flag) -> float | None:

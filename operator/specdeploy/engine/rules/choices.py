@@ -80,7 +80,7 @@ def _wrong(setting: Setting, flag: Flag, place: str, word: str) -> Finding | Non
     span = words.spans.get(name)
     if (span and span.holds(setting.version)) or not _is_looked_up(setting, place, word):
         return None
-    path, version = f"spec.engine.args[{flag.index}]", setting.version or NEWEST
+    path, version = flag.path, setting.version or NEWEST
     if span is None:
         reason = f"vLLM {version} does not have {word:.60} for {place}"
         return _rule(setting, words).at(path, reason, _suggestion(setting, words, name))
@@ -115,7 +115,7 @@ def _suggestion(setting: Setting, words: Words, word: str) -> str:
 def _check_custom_ops(setting: Setting) -> Iterator[Finding]:
     for flag in (flag for flag in setting.flags if flag.means("--compilation-config")):
         ops = (object_in(flag) or {}).get("custom_ops")
-        path = f"spec.engine.args[{flag.index}]"
+        path = flag.path
         if isinstance(ops, list) and {"all", "none"} <= {op for op in ops if isinstance(op, str)}:
             yield known(setting, UNSIGNED_OP).at(path, "custom_ops has both all and none", "keep one")
         for op in (op for op in (ops if isinstance(ops, list) else []) if isinstance(op, str)):

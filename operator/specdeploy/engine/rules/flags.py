@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import parser
 from specdeploy.engine.arguments import OWNED, PARALLEL
-from specdeploy.engine.flags import Flag, is_flag
+from specdeploy.engine.flags import Flag, argument_path, is_flag
 from specdeploy.engine.json_words import read_json, whole_in
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.tables import flags as table
@@ -184,15 +184,15 @@ def _check_names(setting: Setting) -> Iterator[Finding]:
             yield _missing(setting, flag)
         elif len(found) > 1:
             reason = f"{flag.name} can mean {' or '.join(found[:3])}"
-            yield known(setting, AMBIGUOUS).at(_path(flag.index), reason, "write the flag out")
+            yield known(setting, AMBIGUOUS).at(flag.path, reason, "write the flag out")
         elif (span := table.DEPRECATED.get(found[0])) and span.holds(setting.version):
             reason = f"vLLM has announced that {found[0]} will go"
-            yield DEPRECATED.at(_path(flag.index), reason, table.INSTEAD[found[0]])
+            yield DEPRECATED.at(flag.path, reason, table.INSTEAD[found[0]])
 
 
 def _missing(setting: Setting, flag: Flag) -> Finding:
     """The finding on a flag that this release does not have."""
-    path, version = _path(flag.index), setting.version or NEWEST
+    path, version = flag.path, setting.version or NEWEST
     span = table.SPANS.get(flag.name)
     if flag.name in table.GONE_BEFORE:
         reason = f"vLLM {version} no longer has {flag.name}"
@@ -215,17 +215,17 @@ def _check_values(setting: Setting) -> Iterator[Finding]:
         switch = parser.follows_switch(words[: index + 1], version)
         reason = "a switch takes no value" if is_flag(words[index]) else f"no flag takes {words[index]!r:.60}"
         fix = "remove it" + ("; a switch is on by its name, off by its --no- form" if switch else "")
-        yield known(setting, STRAY).at(_path(index), reason, fix)
+        yield known(setting, STRAY).at(argument_path(index), reason, fix)
     for flag in _of_the_user(setting):
         if any(flag.means(option) for option in PARALLEL):
             continue
         if parser.lacks_value(flag, version):
             reason = f"{flag.name} needs a value"
-            yield known(setting, NO_VALUE).at(_path(flag.index), reason, "add its value as the next item")
+            yield known(setting, NO_VALUE).at(flag.path, reason, "add its value as the next item")
         elif flag.value is not None and (wanted := _wanted(flag, setting)):
             reason = f"{flag.name} is {flag.value!r:.40}"
             rule = NO_OBJECT if _is_taken_later(flag, setting) else WRONG_VALUE
-            yield known(setting, rule).at(_path(flag.index), reason, f"write {wanted}")
+            yield known(setting, rule).at(flag.path, reason, f"write {wanted}")
 
 
 def _is_taken_later(flag: Flag, setting: Setting) -> bool:
@@ -261,10 +261,6 @@ def _of_the_user(setting: Setting) -> Iterator[Flag]:
 def _suggestion(flag: Flag, setting: Setting) -> str:
     near = difflib.get_close_matches(flag.name[:60], parser.options(setting.version), n=1, cutoff=0.75)
     return f"write {near[0]} or remove it" if near else "remove it"
-
-
-def _path(index: int) -> str:
-    return f"spec.engine.args[{index}]"
 
 
 RULES: tuple[Rule, ...] = (

@@ -152,9 +152,7 @@ def _check_vendor(setting: Setting) -> Iterator[Finding]:
         flag = setting.flag(option)
         if flag is not None and (flag.value or "").lower().startswith(values):
             reason = f"{option} {flag.value} is for NVIDIA's GPUs"
-            yield NVIDIA_ONLY.at(
-                f"spec.engine.args[{flag.index}]", reason, "remove it, or use triton or aiter"
-            )
+            yield NVIDIA_ONLY.at(flag.path, reason, "remove it, or use triton or aiter")
 
 
 def _check_draft_vendor(candidate: Candidate) -> Iterator[Finding]:
@@ -172,7 +170,7 @@ def _check_quantization(setting: Setting) -> Iterator[Finding]:
     flag = setting.flag("--quantization")
     if flag is not None and flag.text and is_refused(setting, flag.text):
         reason = f"vLLM has no quantisation {flag.text} on AMD"
-        yield QUANTIZATION.at(f"spec.engine.args[{flag.index}]", reason, f"use one of {', '.join(SUPPORTED)}")
+        yield QUANTIZATION.at(flag.path, reason, f"use one of {', '.join(SUPPORTED)}")
 
 
 def _check_draft_quantization(candidate: Candidate) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ def _wrong(setting: Setting, flag: Flag, option: str, given: Mapping[str, Any]) 
 
 def _missing(setting: Setting, flag: Flag, option: str, key: str) -> Finding:
     """The finding on a key that this release does not have."""
-    path, version = f"spec.engine.args[{flag.index}]", setting.version or NEWEST
+    path, version = flag.path, setting.version or NEWEST
     span, instead = table.KEYS[option].get(key), table.GONE_BEFORE.get(option, {}).get(key)
     if instead:
         reason = f"vLLM {version} no longer has the key {key} in {option}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
 from specdeploy.engine import together as ask
 from specdeploy.engine.runner import microbatches
-from specdeploy.engine.serving import is_on, prefills_whole
+from specdeploy.engine.serving import caches_prefixes, is_on, prefills_whole
 from specdeploy.engine.setting import Candidate, Setting
 from specdeploy.engine.versions import ALWAYS, LATELY, Span
 
@@ -117,7 +117,7 @@ NEEDS: tuple[Pair, ...] = (
     Pair(
         "--no-enable-chunked-prefill",
         "--no-enable-prefix-caching on a target whose layers keep states",
-        ask.both(prefills_whole, ask.both(ask.keeps_states, ask.caches_prefixes)),
+        ask.both(prefills_whole, ask.both(ask.keeps_states, caches_prefixes)),
         "remove it",
         LATELY,
     ),
@@ -126,7 +126,7 @@ NEEDS: tuple[Pair, ...] = (
         for flag in ask.ROUTED
         for other, wrong in (
             ("a target with experts", ask.dense),
-            ("prefix caching", ask.negated(ask.caches_prefixes)),
+            ("prefix caching", ask.negated(caches_prefixes)),
         )
     ),
 )
@@ -178,7 +178,7 @@ def _told(setting: Setting, rule: Rule, rows: tuple[Pair, ...], verb: str) -> It
             continue
         if row.wrong(setting) and (flag.value is not None or is_on(setting, row.flag)):
             reason = f"{row.flag} {verb} {row.other}"
-            yield in_force.at(f"spec.engine.args[{flag.index}]", reason, row.fix)
+            yield in_force.at(flag.path, reason, row.fix)
 
 
 def _check_field(setting: Setting) -> Iterator[Finding]:
@@ -195,7 +195,7 @@ def _check_microbatches(setting: Setting) -> Iterator[Finding]:
     flag = setting.flag(switch) if switch else None
     if flag is not None and (named or _USUAL) not in allowed:
         reason = f"{switch} needs --all2all-backend {' or '.join(allowed)}"
-        path, fix = f"spec.engine.args[{flag.index}]", "name one of them, or remove it"
+        path, fix = flag.path, "name one of them, or remove it"
         yield read(setting, NEEDS_ANOTHER).at(path, reason, fix)
 
 

@@ -68,7 +68,7 @@ def _check_local(setting: Setting) -> Iterator[Finding]:
 
 def _path(setting: Setting, option: str) -> str:
     flag = setting.flag(option)
-    return f"spec.engine.args[{flag.index}]" if flag else "spec.engine.args"
+    return flag.path if flag else "spec.engine.args"
 
 
 RULES: tuple[Rule, ...] = (RANKS,)

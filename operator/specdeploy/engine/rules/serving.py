@@ -128,7 +128,7 @@ def _check_parallelism(setting: Setting) -> Iterator[Finding]:
     flags = parallel_flags(setting.spec)
     wrong = [flag for flag in flags if whole(flag) is None]
     for flag in wrong:
-        yield SIZE.at(_path(flag), f"{flag.name} needs a whole number of at least 1", "give its value")
+        yield SIZE.at(flag.path, f"{flag.name} needs a whole number of at least 1", "give its value")
     sizes = setting.parallel
     product = math.prod((sizes.tensor, sizes.pipeline, sizes.data, sizes.prefill_context))
     count = setting.spec.accelerator.count
@@ -141,7 +141,7 @@ def _check_role(setting: Setting) -> Iterator[Finding]:
     for flag in setting.flags:
         if flag.means("--kv-transfer-config") and (role := _half(flag)):
             reason = f"kv_role {role} makes it one half of a prefill and decode pair"
-            yield ROLE.at(_path(flag), reason, "use kv_both, or serve the pair without SpecDeploy")
+            yield ROLE.at(flag.path, reason, "use kv_both, or serve the pair without SpecDeploy")
 
 
 def _half(flag: Flag) -> str | None:
@@ -164,17 +164,17 @@ def _check_pods(setting: Setting) -> Iterator[Finding]:
     fix = "make the engine fit the GPUs of one pod"
     nodes = setting.flag("--nnodes")
     if nodes and (whole(nodes) or 1) > 1:
-        yield SEVERAL_PODS.at(_path(nodes), f"it waits for {nodes.value} nodes, a pod is one", fix)
+        yield SEVERAL_PODS.at(nodes.path, f"it waits for {nodes.value} nodes, a pod is one", fix)
     local = setting.flag("--data-parallel-size-local")
     if local and (here := whole(local)) and here < setting.parallel.data:
         reason = f"{here} of {setting.parallel.data} data parallel ranks are in the pod"
-        yield SEVERAL_PODS.at(_path(local), reason, fix)
+        yield SEVERAL_PODS.at(local.path, reason, fix)
 
 
 def _check_eager(setting: Setting) -> Iterator[Finding]:
     flag = without_graphs(setting)
     if flag:
-        yield EAGER.at(_path(flag), "the engine runs without graphs", "remove it")
+        yield EAGER.at(flag.path, "the engine runs without graphs", "remove it")
 
 
 def _check_memory_share(setting: Setting) -> Iterator[Finding]:
@@ -182,7 +182,7 @@ def _check_memory_share(setting: Setting) -> Iterator[Finding]:
         options = ("--gpu-memory-utilization", "--device-memory-utilization")
         if flag.value and any(flag.means(option) for option in options) and not _is_share(flag.value):
             reason = f"it is {flag.value!r:.40}, not above 0 and at most 1"
-            yield MEMORY_SHARE.at(_path(flag), reason, "write a share such as 0.9")
+            yield MEMORY_SHARE.at(flag.path, reason, "write a share such as 0.9")
 
 
 def _is_share(text: str) -> bool:
@@ -197,14 +197,14 @@ def _check_batch(setting: Setting) -> Iterator[Finding]:
     most = {flag.name: size_of(setting, flag.name) for flag in (tokens, requests) if flag}
     if tokens and requests and 0 < (most[tokens.name] or 0) < (most[requests.name] or 0):
         reason = f"{tokens.value} tokens are fewer than the {requests.value} requests of --max-num-seqs"
-        yield BATCH.at(_path(tokens), reason, "raise it or lower --max-num-seqs")
+        yield BATCH.at(tokens.path, reason, "raise it or lower --max-num-seqs")
 
 
 def _check_servers(setting: Setting) -> Iterator[Finding]:
     given = setting.flag("--api-server-count")
     servers = (whole(given) if given else None) or (1 if given else setting.parallel.data)
     if servers > 1:
-        field = _path(given) if given else "spec.engine.args"
+        field = given.path if given else "spec.engine.args"
         reason = f"{servers} API servers write the metrics together, without process metrics"
         yield SEVERAL_SERVERS.at(field, reason, "add --api-server-count 1 if one keeps up")
 
@@ -212,11 +212,7 @@ def _check_servers(setting: Setting) -> Iterator[Finding]:
 def _check_sleep(setting: Setting) -> Iterator[Finding]:
     flag = setting.flag("--enable-sleep-mode")
     if flag and is_on(setting, "--enable-sleep-mode") and setting.spec.drafters:
-        yield SLEEP.at(_path(flag), "sleep mode and speculation crash together on ROCm", "remove it")
-
-
-def _path(flag: Flag) -> str:
-    return f"spec.engine.args[{flag.index}]"
+        yield SLEEP.at(flag.path, "sleep mode and speculation crash together on ROCm", "remove it")
 
 
 RULES: tuple[Rule, ...] = (

@@ -66,9 +66,7 @@ EXPERTS = Rule(
 def _check_experts(setting: Setting) -> Iterator[Finding]:
     target, flag = setting.as_published, setting.flag(_EXPERTS)
     if flag is not None and is_on(setting, _EXPERTS) and target is not None and target.experts == 0:
-        yield EXPERTS.at(
-            f"spec.engine.args[{flag.index}]", "the target is dense, it has no experts", "remove it"
-        )
+        yield EXPERTS.at(flag.path, "the target is dense, it has no experts", "remove it")
 
 
 TOO_LONG = Rule(
@@ -103,7 +101,7 @@ def _check_length(setting: Setting) -> Iterator[Finding]:
     rule = TOO_LONG if target.config else LONGER_THAN_PUBLISHED
     reason = f"it is {asked}, the target's context is {target.context} tokens"
     fix = f"lower it, stretch the context with --hf-overrides, or set {_LONG}=1 if you know better"
-    yield rule.at(f"spec.engine.args[{flag.index}]", reason, fix)
+    yield rule.at(flag.path, reason, fix)
 
 
 RULES: tuple[Rule, ...] = (HEADS, EXPERTS, TOO_LONG, LONGER_THAN_PUBLISHED)

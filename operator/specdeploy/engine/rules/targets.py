@@ -87,7 +87,7 @@ def _check_quantization(setting: Setting) -> Iterator[Finding]:
     if flag and rule and word in PREPARED and target and target.precision in ("bf16", "fp16"):
         reason = f"{target.model} is in {target.precision.upper()}, without settings for {word}"
         fix = f"serve a checkpoint that was made with {word}, or quantise with fp8 as it is loaded"
-        yield rule.at(f"spec.engine.args[{flag.index}]", reason, fix)
+        yield rule.at(flag.path, reason, fix)
     config = object_of(setting, "--quantization-config") or {}
     rule = graded(setting, UNNAMED, LATELY)
     if (
@@ -97,7 +97,7 @@ def _check_quantization(setting: Setting) -> Iterator[Finding]:
         and not any(config.get(key) for key in ("linear", "moe", "targets"))
     ):
         reason = "--quantization-config names neither linear nor moe nor targets"
-        yield rule.at(f"spec.engine.args[{flag.index}]", reason, "name one, or use fp8")
+        yield rule.at(flag.path, reason, "name one, or use fp8")
 
 
 def _check_cache_type(setting: Setting) -> Iterator[Finding]:
@@ -106,7 +106,7 @@ def _check_cache_type(setting: Setting) -> Iterator[Finding]:
     plain = word.startswith("nvfp4") and not word.endswith("_ds_mla")
     if flag and rule and plain and target and target.attention in ("mla", "sparse-mla"):
         reason = f"{word} is not for latent attention, which {target.model} has"
-        yield rule.at(f"spec.engine.args[{flag.index}]", reason, "use fp8 or auto")
+        yield rule.at(flag.path, reason, "use fp8 or auto")
 
 
 def _check_inkling(setting: Setting) -> Iterator[Finding]:
@@ -116,9 +116,7 @@ def _check_inkling(setting: Setting) -> Iterator[Finding]:
         return
     if target.family == "inkling" and setting.variable(variable) not in ("0", ""):
         fix = f"set {variable} to 0 in spec.engine.env"
-        yield rule.at(
-            f"spec.engine.args[{flag.index}]", "LoRA on Inkling is not for its fused reduction", fix
-        )
+        yield rule.at(flag.path, "LoRA on Inkling is not for its fused reduction", fix)
 
 
 def _check_topk(candidate: Candidate) -> Iterator[Finding]:
