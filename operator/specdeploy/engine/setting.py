@@ -76,6 +76,11 @@ class Setting:
         """The last flag that means `option` (`--max-model-len`), which is the one in force."""
         return next((flag for flag in reversed(self.flags) if flag.means(option)), None)
 
+    def place_of(self, *options: str) -> str:
+        """Where the first of these flags that is given stands; all arguments where none is."""
+        given = next((flag for option in options if (flag := self.flag(option))), None)
+        return given.path if given else "spec.engine.args"
+
     def given(self, variable: str) -> EnvVar | None:
         """The variable in spec.engine.env, if it is there."""
         return next((each for each in self.spec.engine.env or [] if each.name == variable), None)

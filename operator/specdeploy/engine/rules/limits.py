@@ -130,9 +130,7 @@ def _check_limits(setting: Setting) -> Iterator[Finding]:
 
 
 def _field(setting: Setting, row: Limit) -> str:
-    flags = (setting.flag(name.partition(",")[0].partition(" ")[0]) for name in (row.name, row.limit))
-    given = next((flag for flag in flags if flag), None)
-    return given.path if given else "spec.engine.args"
+    return setting.place_of(*(name.partition(",")[0].partition(" ")[0] for name in (row.name, row.limit)))
 
 
 def _check_graphs(setting: Setting) -> Iterator[Finding]:
@@ -158,9 +156,7 @@ def _is_negative(setting: Setting) -> bool:
 
 def _graphs(setting: Setting, reason: str, fix: str) -> Finding:
     options = ("--max-cudagraph-capture-size", "--cudagraph-capture-sizes", "--compilation-config")
-    flag = next((flag for option in options if (flag := setting.flag(option))), None)
-    path = flag.path if flag else "spec.engine.args"
-    return known(setting, GRAPH_SIZES).at(path, reason, fix)
+    return known(setting, GRAPH_SIZES).at(setting.place_of(*options), reason, fix)
 
 
 RULES: tuple[Rule, ...] = (ABOVE_ANOTHER, GRAPH_SIZES)

@@ -35,11 +35,11 @@ def _check_context(setting: Setting) -> Iterator[Finding]:
     tensor, prefill = sizes.tensor, sizes.prefill_context
     if prefill == 1 and tensor % parts:
         reason = f"{tensor} tensor parallel ranks are not divisible by {parts}"
-        yield RANKS.at(_path(setting, _CONTEXT), reason, "use a divisor of the tensor parallel size")
+        yield RANKS.at(setting.place_of(_CONTEXT), reason, "use a divisor of the tensor parallel size")
     rule, whole = graded(setting, RANKS, LATELY), tensor * prefill
     if rule and prefill > 1 and parts not in (1, prefill, whole):
         reason = f"{parts} parts are neither all {whole} ranks nor the {prefill} that share a prefill"
-        yield rule.at(_path(setting, _CONTEXT), reason, f"use 1, {prefill} or {whole}")
+        yield rule.at(setting.place_of(_CONTEXT), reason, f"use 1, {prefill} or {whole}")
 
 
 def _check_heads(setting: Setting) -> Iterator[Finding]:
@@ -53,22 +53,17 @@ def _check_heads(setting: Setting) -> Iterator[Finding]:
     copies, sharing = tensor // heads, all_heads // heads
     if tensor <= heads:
         reason = f"each of {tensor} tensor parallel ranks has key-value heads of its own ({heads} in all)"
-        yield RANKS.at(_path(setting, _CONTEXT), reason, "remove it, or use more ranks than heads")
+        yield RANKS.at(setting.place_of(_CONTEXT), reason, "remove it, or use more ranks than heads")
     elif parts > copies or sharing % parts:
         reason = f"{parts} parts, where {copies} ranks have the same key-value head for {sharing} heads"
-        yield RANKS.at(_path(setting, _CONTEXT), reason, "use a divisor of both")
+        yield RANKS.at(setting.place_of(_CONTEXT), reason, "use a divisor of both")
 
 
 def _check_local(setting: Setting) -> Iterator[Finding]:
     here, ranks = size_of(setting, _LOCAL), setting.parallel.data
     if here is not None and here > ranks:
         reason = f"{here} local ranks are more than all {ranks}"
-        yield RANKS.at(_path(setting, _LOCAL), reason, "set --data-parallel-size, or remove it")
-
-
-def _path(setting: Setting, option: str) -> str:
-    flag = setting.flag(option)
-    return flag.path if flag else "spec.engine.args"
+        yield RANKS.at(setting.place_of(_LOCAL), reason, "set --data-parallel-size, or remove it")
 
 
 RULES: tuple[Rule, ...] = (RANKS,)

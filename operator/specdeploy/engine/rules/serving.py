@@ -204,9 +204,10 @@ def _check_servers(setting: Setting) -> Iterator[Finding]:
     given = setting.flag("--api-server-count")
     servers = (whole(given) if given else None) or (1 if given else setting.parallel.data)
     if servers > 1:
-        field = given.path if given else "spec.engine.args"
         reason = f"{servers} API servers write the metrics together, without process metrics"
-        yield SEVERAL_SERVERS.at(field, reason, "add --api-server-count 1 if one keeps up")
+        yield SEVERAL_SERVERS.at(
+            setting.place_of("--api-server-count"), reason, "add --api-server-count 1 if one keeps up"
+        )
 
 
 def _check_sleep(setting: Setting) -> Iterator[Finding]:
