@@ -96,7 +96,7 @@ def make_ready(kubectl: Kubectl, count: int, *, replicas: int) -> None:
         found = kubectl.json("get", "pods", "--selector=specdeploy.dev/name")["items"]
         return [p for p in found if p["metadata"]["labels"]["specdeploy.dev/name"] in names]
 
-    eventually(lambda: len(pods()) == count * replicas, seconds=120, every=1)
+    eventually(lambda: len(pods()) == count * replicas, every=1)
     for pod in pods():
         kubectl.run(
             "patch", "pod", pod["metadata"]["name"], "--subresource=status", "--patch-file=/dev/stdin",

@@ -110,7 +110,7 @@ def measure(size: Size) -> Cost:
 
 def _watched() -> int:
     """How many guards have compared what serves with the baseline, as the operator's metrics tell."""
-    with urllib.request.urlopen(f"http://{_LISTEN}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{_LISTEN}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     return sum(line.startswith("specdeploy_serving_speed_ratio{") for line in lines)
 

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tests.cluster.kube import Kubectl
+from tests.cluster.kube import PATIENCE_SECONDS, Kubectl
+
+# For all that is set in motion with the journal, from its beginning on: a rollout with all its trials takes
+# 120 to 400 s here. One limit for all of them, so that a stage that is broken costs it once.
+STORY_SECONDS = 1800.0
 
 Status = dict[str, Any]
 Seen = Callable[[str, Status], None]
@@ -32,11 +36,13 @@ class Journal:
     entries: list[Entry] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
     listeners: list[Seen] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        path = f"/apis/specdeploy.dev/v1alpha1/namespaces/{self.kubectl.namespace}/specdeployments?watch=1"
+        path = f"/apis/specdeploy.dev/v1alpha1/namespaces/{self.kubectl.namespace}/specdeployments"
         self._watches = [
-            self._watch(self._entry, "get", f"--raw={path}"),
+            # An API server ends a watch after half an hour unless it is asked for more.
+            self._watch(self._entry, "get", f"--raw={path}?watch=1&timeoutSeconds=7200"),
             self._watch(self._row, "get", "sd", "--watch", "--no-headers"),
         ]
 
@@ -60,9 +66,16 @@ class Journal:
         mine = [row.split() for row in list(self.rows) if row.split()[:1] == [name]]
         return [" ".join(words[1:-1]) for words in mine]
 
-    def wait(self, name: str, check: Callable[[Status], bool], *, seconds: float, what: str) -> Status:
-        """The first status, past ones included, that passes the check; fails with the last words."""
-        end = time.monotonic() + seconds
+    def step(self, name: str, check: Callable[[Status], bool], *, what: str) -> Status:
+        """As `wait`, for what follows within moments of what was done just now."""
+        return self.wait(name, check, seconds=PATIENCE_SECONDS, what=what)
+
+    def wait(
+        self, name: str, check: Callable[[Status], bool], *, what: str, seconds: float | None = None
+    ) -> Status:
+        """The first status, past ones included, that passes the check; fails with the last words, after
+        `seconds` or at the end of STORY_SECONDS."""
+        end = self.began + STORY_SECONDS if seconds is None else time.monotonic() + seconds
         seen = 0
         while True:
             known = self.history(name)
@@ -72,7 +85,7 @@ class Journal:
             seen = len(known)
             if time.monotonic() > end:
                 last = self.latest(name).get("message", "no status")
-                raise AssertionError(f"{name}: not within {seconds:.0f} s: {what}; last words: {last}")
+                raise AssertionError(f"{name}: waited in vain: {what}; last words: {last}")
             time.sleep(0.2)
 
     def _watch(self, take: Callable[[str], None], *words: str) -> "subprocess.Popen[str]":

@@ -8,6 +8,8 @@ from tests.cluster.live.place import RESOURCE, SIM_IMAGE
 
 MODEL = "sim/llama"
 WINDOW_SECONDS = 5
+# Longer than anybody waits: without clients no window is evidence.
+CLIENTS_SECONDS = 3600
 
 Object = dict[str, Any]
 
@@ -48,7 +50,7 @@ def spec_deployment(name: str, *drafters: Object, replicas: int = 2, **more: Any
             "engine": {
                 "image": SIM_IMAGE,
                 "startupSeconds": 240,
-                "drain": {"endpointRemovalSeconds": 3, "requestSeconds": 20},
+                "drain": {"endpointRemovalSeconds": 3, "requestSeconds": 60},
                 "env": [{"name": "VLLM_SIM_STARTUP_SECONDS", "value": "1"}],
             },
             "drafters": list(drafters),
@@ -56,7 +58,7 @@ def spec_deployment(name: str, *drafters: Object, replicas: int = 2, **more: Any
                 "windowSeconds": WINDOW_SECONDS,
                 "warmupSeconds": 10,
                 "deadlineSeconds": 600,
-                "totalDeadlineSeconds": 1200,
+                "totalDeadlineSeconds": 3600,
             },
             **more,
         },
@@ -73,7 +75,7 @@ def start_clients(
     address = kubectl.run("get", "service", name, "--output=jsonpath={.spec.clusterIP}")
     command = [
         "python3", "-m", "vllm_sim.load", "--url", f"http://{address}:8000", "--model", MODEL,
-        "--concurrency", str(concurrency), "--max-tokens", "128", "--seconds", "900",
+        "--concurrency", str(concurrency), "--max-tokens", "128", "--seconds", str(CLIENTS_SECONDS),
         "--timeout", str(timeout), "--interval", "10", *more,
     ]  # fmt: skip
     container = {
@@ -101,7 +103,7 @@ def stop_clients(kubectl: Kubectl, name: str, *, pod: str = "") -> dict[str, Any
     pod = pod or f"{name}-clients"
     kubectl.run("exec", pod, "--", "python3", "-c", "import os; os.kill(1, 15)")
     phase = "--output=jsonpath={.status.phase}"
-    eventually(lambda: kubectl.run("get", "pod", pod, phase) in ("Succeeded", "Failed"), seconds=90, every=1)
+    eventually(lambda: kubectl.run("get", "pod", pod, phase) in ("Succeeded", "Failed"), every=1)
     last = kubectl.run("logs", pod, "--tail=1").strip()
     summary: dict[str, Any] = json.loads(last)
     return summary

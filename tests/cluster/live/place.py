@@ -22,6 +22,8 @@ OPERATOR_NAMESPACE = "sdtest-system"
 OPERATOR = "sdtest-specdeploy"
 # A resource of our own: whoever shares the cluster keeps the GPUs.
 RESOURCE = "example.com/test-gpu"
+# Longer than helm itself waits, which is five minutes.
+_HELM_SECONDS = 400
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ def _offer_resource(kubectl: Kubectl) -> None:
     kubectl.run("patch", "node", node, "--subresource=status", "--type=json", f"--patch={patch}")
     eventually(
         lambda: RESOURCE in kubectl.run("get", "node", node, "--output=jsonpath={.status.allocatable}"),
-        seconds=60, every=1,
-    )  # fmt: skip
+        every=1,
+    )
 
 
 @contextmanager
@@ -95,7 +97,7 @@ def chart_operator(place: Place, namespaces: tuple[str, ...]) -> Iterator[None]:
     try:
         _helm(
             place, "upgrade", "--install", RELEASE, str(ROOT / "charts" / "specdeploy"),
-            "--namespace", OPERATOR_NAMESPACE, "--create-namespace", "--wait", "--timeout", "180s",
+            "--namespace", OPERATOR_NAMESPACE, "--create-namespace", "--wait",
             "--set", f"image.repository={repository},image.tag={tag},crd.install={str(ours).lower()}",
             "--set", f"logFormat=plain,maxTrials=16,watchNamespaces={{{','.join(namespaces)}}}",
         )  # fmt: skip
@@ -118,7 +120,7 @@ def _owner_of_crd(kubectl: Kubectl) -> str | None:
 def _helm(place: Place, *words: str) -> None:
     done = subprocess.run(
         [place.helm, *words, f"--kubeconfig={place.kubectl.kubeconfig}"],
-        capture_output=True, text=True, timeout=240, check=False,
+        capture_output=True, text=True, timeout=_HELM_SECONDS, check=False,
     )  # fmt: skip
     if done.returncode:
         raise KubectlError(f"helm {words[0]}: {done.stderr.strip()}")

@@ -16,9 +16,7 @@ from tests.cluster.live.journal import ready_reason, trial_state, verdict
 def test_a_drafter_whose_engine_exits_is_unhealthy_with_the_cause_from_its_log(
     stage: Stage, drafter: str, reason: str, words: str
 ) -> None:
-    found = stage.journal.wait(
-        "broken", lambda s: bool(verdict(s, drafter)), seconds=180, what=f"a verdict on {drafter}"
-    )
+    found = stage.journal.wait("broken", lambda s: bool(verdict(s, drafter)), what=f"a verdict on {drafter}")
     ended = verdict(found, drafter)
     assert (ended["outcome"], ended["reason"]) == ("Unhealthy", reason)
     assert words in ended["message"]
@@ -26,16 +24,13 @@ def test_a_drafter_whose_engine_exits_is_unhealthy_with_the_cause_from_its_log(
 
 
 def test_a_drafter_with_an_unknown_key_is_invalid_without_a_pod(stage: Stage) -> None:
-    found = stage.journal.wait(
-        "broken", lambda s: bool(verdict(s, "unknown-key")), seconds=60, what="a verdict"
-    )
+    found = stage.journal.wait("broken", lambda s: bool(verdict(s, "unknown-key")), what="a verdict")
     ended = verdict(found, "unknown-key")
     assert ended["outcome"] == "Invalid"
     assert "no_such_key" in ended["message"]
     stage.journal.wait(
         "broken",
         lambda s: len(s.get("verdicts") or []) == 3 and not trial_state(s),
-        seconds=180,
         what="every drafter judged",
     )
     names = stage.kubectl.run("get", "events", "--output=jsonpath={.items[*].involvedObject.name}")

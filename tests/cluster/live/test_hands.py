@@ -35,33 +35,30 @@ def settled_at(replicas: int) -> Callable[[Status], bool]:
 
 def test_scaling_below_a_trial_ends_it_without_quarantine_and_it_is_tried_again(stage: Stage) -> None:
     journal, kubectl = stage.journal, stage.kubectl
-    journal.wait("scaled", on_stage, seconds=90, what="a trial")
+    journal.wait("scaled", on_stage, what="a trial")
 
     kubectl.run("scale", "sd/scaled", "--replicas=1")
-    waits = journal.wait(
-        "scaled", lambda s: trial_state(s) == "WaitingForCapacity", seconds=60, what="a waiting trial"
-    )
+    waits = journal.step("scaled", lambda s: trial_state(s) == "WaitingForCapacity", what="a waiting trial")
     ended = verdict(waits, "steady")
     assert (ended["outcome"], ended["reason"]) == ("Aborted", "TooFewReplicas")
     assert waits["trial"]["reason"] == "TooFewReplicas"
     assert "a trial needs 2 replicas" in waits["message"] + condition(waits, "Trialing")["message"]
 
     kubectl.run("scale", "sd/scaled", "--replicas=0")
-    journal.wait("scaled", lambda s: ready_reason(s) == "ScaledToZero", seconds=30, what="scaled to zero")
-    eventually(lambda: not pods(stage, "scaled"), seconds=60, every=1)
+    journal.step("scaled", lambda s: ready_reason(s) == "ScaledToZero", what="scaled to zero")
+    eventually(lambda: not pods(stage, "scaled"), every=1)
     path = f"/apis/specdeploy.dev/v1alpha1/namespaces/{kubectl.namespace}/specdeployments/scaled/scale"
-    assert '"replicas":0' in kubectl.run("get", f"--raw={path}").split('"status"')[1]
+    eventually(lambda: '"replicas":0' in kubectl.run("get", f"--raw={path}").split('"status"')[1])
 
     before = len(journal.history("scaled"))
     kubectl.run("scale", "sd/scaled", "--replicas=1")
-    eventually(lambda: any(map(settled_at(1), journal.history("scaled")[before:])), seconds=90, every=1)
+    eventually(lambda: any(map(settled_at(1), journal.history("scaled")[before:])), every=1)
     assert outcomes(journal.latest("scaled")) == {"steady": "Aborted"}, "nothing was lost meanwhile"
 
     kubectl.run("scale", "sd/scaled", "--replicas=2")
-    again = journal.wait(
+    again = journal.step(
         "scaled",
         lambda s: on_stage(s, attempt=2) and trial_state(s) != "Starting",
-        seconds=120,
         what="a second attempt whose pod is ready",
     )
     assert again["trial"]["drafter"] == "steady"
@@ -71,36 +68,32 @@ def test_scaling_below_a_trial_ends_it_without_quarantine_and_it_is_tried_again(
 def test_a_pod_deleted_in_a_trial_is_replaced_and_the_trial_goes_on(stage: Stage) -> None:
     journal, kubectl = stage.journal, stage.kubectl
     warm = journal.wait(
-        "edited", lambda s: trial_state(s) in ("WarmingUp", "Measuring"), seconds=120, what="a ready trial"
+        "edited", lambda s: trial_state(s) in ("WarmingUp", "Measuring"), what="a ready trial"
     )
     first = pods(stage, "edited", "steady")
     kubectl.run("delete", *first, "--wait=false")
-    journal.wait(
-        "edited", lambda s: (s.get("trial") or {}).get("reason") == "PodReplaced", seconds=30, what="told"
-    )
-    eventually(lambda: not set(first) & set(pods(stage, "edited", "steady")), seconds=60, every=1)
-    eventually(lambda: settled_at(2)(journal.latest("edited")), seconds=60, every=1)
+    journal.step("edited", lambda s: (s.get("trial") or {}).get("reason") == "PodReplaced", what="told")
+    eventually(lambda: not set(first) & set(pods(stage, "edited", "steady")), every=1)
+    eventually(lambda: settled_at(2)(journal.latest("edited")), every=1)
     now = journal.latest("edited")["trial"]
     assert (now["attempt"], now["startTime"]) == (1, warm["trial"]["startTime"])
 
 
 def test_a_scaled_deployment_is_put_right_and_its_editor_is_named(stage: Stage) -> None:
     journal, kubectl = stage.journal, stage.kubectl
-    journal.wait(
-        "edited", lambda s: trial_state(s) in ("WarmingUp", "Measuring"), seconds=120, what="a ready trial"
-    )
+    journal.wait("edited", lambda s: trial_state(s) in ("WarmingUp", "Measuring"), what="a ready trial")
     (baseline,) = deployments(stage, "edited", "baseline")
     name = baseline["metadata"]["name"]
     kubectl.run("scale", f"deployment/{name}", "--replicas=3")
-    eventually(lambda: bool(stage.events("edited", "ReplicasEdited")), seconds=30, every=0.5)
+    eventually(lambda: bool(stage.events("edited", "ReplicasEdited")), every=0.5)
     (told,) = stage.events("edited", "ReplicasEdited")
     assert told == f"kubectl set replicas of {name} to 3; put right to 1"
-    assert [d["spec"]["replicas"] for d in deployments(stage, "edited", "baseline")] == [1]
+    eventually(lambda: [d["spec"]["replicas"] for d in deployments(stage, "edited", "baseline")] == [1])
 
 
 def test_a_service_of_somebody_else_is_untouched_told_and_waited_for(stage: Stage) -> None:
     journal, kubectl = stage.journal, stage.kubectl
-    taken = journal.wait("taken", lambda s: ready_reason(s) == "NameTaken", seconds=60, what="told")
+    taken = journal.wait("taken", lambda s: ready_reason(s) == "NameTaken", what="told")
     words = condition(taken, "Ready")["message"]
     assert "Service taken belongs to nobody we know (no controller) and is not taken over" in words
     assert "set spec.service.create: false" in words
@@ -110,24 +103,24 @@ def test_a_service_of_somebody_else_is_untouched_told_and_waited_for(stage: Stag
     assert "ownerReferences" not in service["metadata"]
 
     kubectl.run("delete", "service", "taken")
-    journal.wait("taken", lambda s: ready_reason(s) == "Serving", seconds=60, what="goes on by itself")
+    journal.step("taken", lambda s: ready_reason(s) == "Serving", what="goes on by itself")
     ours = kubectl.json("get", "service", "taken")
     assert ours["metadata"]["ownerReferences"][0]["kind"] == "SpecDeployment"
 
 
 def test_deleting_the_object_removes_all_of_its_children(stage: Stage) -> None:
-    stage.journal.wait("taken", lambda s: ready_reason(s) == "Serving", seconds=60, what="serving")
-    stage.kubectl.run("delete", "sd", "taken", "--timeout=20s")
+    stage.journal.step("taken", lambda s: ready_reason(s) == "Serving", what="serving")
+    stage.kubectl.run("delete", "sd", "taken", "--timeout=120s")
     kinds = "deployments,services,poddisruptionbudgets,pods"
     left = ("get", kinds, "--selector=specdeploy.dev/name=taken", "--output=name")
-    eventually(lambda: not stage.kubectl.run(*left).split(), seconds=90, every=1)
+    eventually(lambda: not stage.kubectl.run(*left).split(), every=1)
 
 
 def test_deleting_the_object_alone_leaves_its_engines_serving(stage: Stage) -> None:
     journal, kubectl = stage.journal, stage.kubectl
-    eventually(lambda: settled_at(2)(journal.latest("edited")), seconds=60, every=1)
+    eventually(lambda: settled_at(2)(journal.latest("edited")) and len(pods(stage, "edited")) == 2, every=1)
     before = set(pods(stage, "edited"))
-    kubectl.run("delete", "sd", "edited", "--cascade=orphan", "--timeout=20s")
+    kubectl.run("delete", "sd", "edited", "--cascade=orphan", "--timeout=120s")
     eventually(
         lambda: all("ownerReferences" not in d["metadata"] for d in deployments(stage, "edited")), every=1
     )

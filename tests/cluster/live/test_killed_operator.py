@@ -21,7 +21,6 @@ def ended(one: Killed, how: str) -> Status:
             and not trial_state(s)
             and bool(not with_check or s["baseline"].get("lastCheck"))
         ),
-        seconds=420,
         what="every drafter judged, and checked again",
     )
 

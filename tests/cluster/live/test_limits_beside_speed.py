@@ -18,9 +18,7 @@ from tests.cluster.live.objects import stop_clients
 def test_a_drafter_that_breaks_a_limit_beside_speed_is_guarded(
     stage: Stage, drafter: str, reason: str, words: str
 ) -> None:
-    found = stage.journal.wait(
-        "guarded", lambda s: bool(verdict(s, drafter)), seconds=300, what=f"a verdict on {drafter}"
-    )
+    found = stage.journal.wait("guarded", lambda s: bool(verdict(s, drafter)), what=f"a verdict on {drafter}")
     ended = verdict(found, drafter)
     assert (ended["outcome"], ended["reason"]) == ("Guarded", reason)
     assert words in ended["message"]
@@ -28,7 +26,7 @@ def test_a_drafter_that_breaks_a_limit_beside_speed_is_guarded(
 
 
 def test_a_drafter_that_answers_otherwise_is_off_traffic_before_it_is_measured(stage: Stage) -> None:
-    found = stage.journal.wait("guarded", lambda s: bool(verdict(s, "wrong")), seconds=300, what="a verdict")
+    found = stage.journal.wait("guarded", lambda s: bool(verdict(s, "wrong")), what="a verdict")
     ended = verdict(found, "wrong")
     assert "???" in ended["message"], "an example of what it wrote"
     assert (ended.get("windows", 0), ended.get("firstWindowTime")) == (0, None)
@@ -43,7 +41,6 @@ def test_only_requests_that_speculation_refuses_have_failed(stage: Stage) -> Non
     stage.journal.wait(
         "guarded",
         lambda s: len(s.get("verdicts") or []) == 3 and not trial_state(s),
-        seconds=300,
         what="all drafters judged",
     )
     others, picky = (stop_clients(stage.kubectl, "guarded", pod=p) for p in ("", PICKY_CLIENTS))

@@ -5,14 +5,16 @@ import re
 
 import pytest
 
-from tests.cluster.live.conftest import Stage
+from specdeploy.judge.guard import unpack_guard
+from tests.cluster.live.conftest import GIVEN_BACK, Stage
 from tests.cluster.live.journal import Status, condition, moment, trial_state, verdict
-from tests.cluster.live.objects import FADING, WINDOW_SECONDS, stop_clients
+from tests.cluster.live.objects import FADING, stop_clients
 
 DRAFTER = FADING["name"]
 DAY = 86400.0
-# The guard needs three windows at least, after the one that the change cut, and with all pods warm.
-MOST_WINDOWS = 8
+# The guard needs three at least. At the noise of these engines, 8 % in a window, it needs more than 20 once
+# in a hundred times, at twice that noise once in ten: that both of two do is no luck.
+MOST_WINDOWS = 20
 
 
 def rolled_back(stage: Stage, name: str) -> Status:
@@ -20,7 +22,6 @@ def rolled_back(stage: Stage, name: str) -> Status:
     return stage.journal.wait(
         name,
         lambda s: verdict(s, DRAFTER).get("outcome") == "Slower",
-        seconds=420,
         what="the drafter is taken off",
     )
 
@@ -32,7 +33,6 @@ def test_a_drafter_that_became_slow_while_it_served_is_rolled_back_with_numbers(
     before = stage.journal.wait(
         name,
         lambda s: verdict(s, DRAFTER).get("outcome") == "Promoted" and not trial_state(s),
-        seconds=300,
         what="a promotion",
     )
     assert before["serving"]["name"] == DRAFTER
@@ -51,7 +51,7 @@ def test_the_way_back_ends_with_the_baseline_on_every_pod_and_no_request_has_fai
     stage: Stage, name: str
 ) -> None:
     rolled_back(stage, name)
-    stage.journal.wait(name, back_on_the_baseline, seconds=120, what="the way back")
+    stage.journal.wait(name, back_on_the_baseline, what="the way back")
     clients = stop_clients(stage.kubectl, name)
     assert clients["requests"] > 100
     assert (clients["failed"], clients["failures"]) == (0, {})
@@ -95,9 +95,26 @@ def test_baseline_pods_are_given_back_after_probation_and_borrowed_again_for_a_r
     apart = [s for s in stage.journal.history("checked") if condition(s, "Protected").get("reason")]
     due = next(s["baseline"]["nextCheckTime"] for s in apart if s["baseline"].get("nextCheckTime"))
     began = next(s["baseline"]["check"]["startTime"] for s in apart if s["baseline"].get("check"))
-    assert 0 <= moment(began) - moment(due) <= 5
+    assert 0 <= moment(began) - moment(due) <= GIVEN_BACK["recheckSeconds"] / 2
+
+
+def windows_of_the_recheck(stage: Stage) -> int:
+    """Windows that the guard has compared from the beginning of the re-check to its alarm. What serves was
+    slow in all of them."""
+    rolled_back(stage, "checked")
+    arms = [(s.get("baseline") or {}, s.get("serving") or {}) for s in stage.journal.history("checked")]
+    guards = [serving["guard"] for arm, serving in arms if arm.get("check") and serving.get("guard")]
+    # No status shows the window of the alarm: what served has gone with it, and its guard.
+    return unpack_guard(guards[-1]).stretch.whole.n + 1
 
 
 def test_the_guard_needs_few_windows(stage: Stage) -> None:
+    """Windows that it could compare: a busy machine skips and cuts others, which is no fault of the guard."""
     ended = verdict(rolled_back(stage, "fades"), DRAFTER)
-    assert moment(ended["time"]) - stage.faded["fades"] <= MOST_WINDOWS * WINDOW_SECONDS
+    assert f"over the last {ended['windows']} windows compared" in ended["message"]
+    # Of all that serves beside a baseline, the verdict counts those since the evidence began to rise: no
+    # window of a drafter that is still nearly twice as fast is among them.
+    needed = {"fades": ended["windows"], "checked": windows_of_the_recheck(stage)}
+    assert needed["checked"] >= 3, "no two windows alone decide"
+    assert min(needed.values()) <= MOST_WINDOWS, needed
+    assert max(needed.values()) <= 3 * MOST_WINDOWS, needed

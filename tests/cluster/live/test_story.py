@@ -6,12 +6,13 @@ import pytest
 
 from tests.cluster.live.conftest import Stage
 from tests.cluster.live.journal import Status, condition, moment, outcomes, trial_state, verdict
-from tests.cluster.live.objects import WINDOW_SECONDS, stop_clients
+from tests.cluster.live.objects import stop_clients
 from tests.cluster.live.place import OPERATOR, OPERATOR_NAMESPACE
 
 SERVICE_ACCOUNT = f"system:serviceaccount:{OPERATOR_NAMESPACE}:{OPERATOR}"
-# Instants in status and Events are whole seconds, and the scale-down takes its way.
-SLACK_SECONDS = 2
+MOST_WINDOWS = 3
+# A scale-down takes its way through the API server; it waits for no window, and for no pod to be warm.
+SLACK_SECONDS = 30
 
 
 def judged(stage: Stage) -> Status:
@@ -19,18 +20,7 @@ def judged(stage: Stage) -> Status:
     return stage.journal.wait(
         "story",
         lambda s: len(s.get("verdicts") or []) == 2 and not trial_state(s),
-        seconds=300,
         what="both drafters judged",
-    )
-
-
-def measured_since(stage: Stage, drafter: str) -> float:
-    """When the first window began that compared this drafter with the baseline."""
-    return next(
-        entry.time - WINDOW_SECONDS
-        for entry in stage.journal.entries
-        if entry.name == "story" and (trial := entry.status.get("trial") or {}).get("recent")
-        if trial["drafter"] == drafter
     )
 
 
@@ -45,18 +35,16 @@ def test_the_loser_is_rolled_back_the_winner_serves_and_no_request_fails(stage: 
 
 
 def test_the_loser_is_off_traffic_at_most_three_windows_after_its_measurement_began(stage: Stage) -> None:
-    status = judged(stage)
-    began = measured_since(stage, "heavy")
-    decided = verdict(status, "heavy")["time"]
+    """By the windows that compared it with the baseline: a busy machine skips others."""
+    ended = verdict(judged(stage), "heavy")
+    assert 1 <= len(ended["recent"]) <= MOST_WINDOWS, ended["recent"]
     events = stage.kubectl.json("get", "events", "--field-selector=reason=ScalingReplicaSet")["items"]
     scaled_down = [
         e["lastTimestamp"]
         for e in events
         if e["involvedObject"]["name"].startswith("story-heavy") and "Scaled down" in e["message"]
     ]
-    bar = 3 * WINDOW_SECONDS + SLACK_SECONDS
-    assert moment(decided) - began <= bar
-    assert moment(scaled_down[0]) - began <= bar
+    assert moment(scaled_down[0]) - moment(ended["time"]) <= SLACK_SECONDS
 
 
 # What a person reads, in this order; other rows may lie between.
@@ -68,7 +56,7 @@ STORY = (
     r"^4/4 baseline heavy (WarmingUp|Measuring).* Serving$",
     r"^\d/4 baseline heavy RollingBack.* Serving$",
     r"^[34]/4 baseline dflash Starting.* Serving$",
-    r"^4/4 baseline dflash WarmingUp.* Serving$",
+    r"^4/4 baseline dflash (WarmingUp|Measuring).* Serving$",
     r"^4/4 baseline dflash Measuring \d+/\d+.* Serving$",
     rf"^[34]/4 dflash dflash Promoting 0/\d+ {SPEED} Serving$",
     rf"^4/4 dflash dflash Promoting [1-9]\d*/\d+ {SPEED} Serving$",
