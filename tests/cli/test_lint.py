@@ -237,7 +237,7 @@ def test_names_that_no_encoding_has_are_escaped(form: str, tmp_path: Path) -> No
         env={**os.environ, "PYTHONPATH": str(ROOT / "operator"), "PYTHONIOENCODING": "latin-1"},
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
     assert answer.returncode == 1
     assert b"Traceback" not in answer.stderr

@@ -46,7 +46,7 @@ def run(*words: str, pycache: Path) -> subprocess.CompletedProcess[str]:
     environ = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environ |= {"PYTHONPATH": str(ROOT / "operator"), "PYTHONPYCACHEPREFIX": str(pycache)}
     return subprocess.run(
-        [sys.executable, *words], env=environ, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, *words], env=environ, capture_output=True, text=True, check=True, timeout=240
     )
 
 

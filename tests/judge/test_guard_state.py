@@ -5,6 +5,7 @@ import math
 import random
 import struct
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -119,14 +120,28 @@ def test_guards_that_no_window_can_make_are_malformed() -> None:
         unpack_guard(pack_guard(START._replace(guards=START.guards._replace(queue_told=-1))))
 
 
-@pytest.mark.slow
-def test_a_window_takes_less_than_forty_microseconds() -> None:
-    windows = list(after(1.3, 500))
+def best_of(call: Callable[[], object], runs: int = 7) -> float:
+    """CPU seconds of the quickest run."""
     best = math.inf
-    for _ in range(7):
-        state, began = START, time.process_time()
+    for _ in range(runs):
+        began = time.process_time()
+        call()
+        best = min(best, time.process_time() - began)
+    return best
+
+
+@pytest.mark.slow
+def test_a_window_takes_no_longer_than_fifteen_hundred_exponentials() -> None:
+    """That is about a hundred microseconds; by a measure of the same machine, which may be a slow one."""
+    windows, numbers = list(after(1.3, 500)), [number / 1500 for number in range(1500)]
+
+    def guarded() -> None:
+        state = START
         for each in windows:
             state, _ = guard(state, each, SETTINGS)
-        best = min(best, (time.process_time() - began) / len(windows))
-    # Twice the aim: the machine is shared.
-    assert best < 80e-6
+
+    def exponentials() -> None:
+        for _ in windows:
+            [math.exp(number) for number in numbers]
+
+    assert best_of(guarded) < best_of(exponentials)

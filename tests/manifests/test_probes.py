@@ -107,7 +107,7 @@ def probe(port: int, mark: Path, log: str | Path = os.devnull, **environment: st
     assert (python, words[-4:-1]) == ("python3", ["8000", "/tmp/specdeploy-warmed-up", "/proc/1/fd/1"])
     command = [sys.executable, *words[:-4], str(port), str(mark), str(log), words[-1]]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=30, env={**os.environ, **environment}, check=False
+        command, capture_output=True, text=True, timeout=240, env={**os.environ, **environment}, check=False
     )
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

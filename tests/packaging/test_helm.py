@@ -29,12 +29,12 @@ def helm() -> Helm:
     program = shutil.which("helm")
     if program is None:
         command = [sys.executable, "-m", "devcluster", "path"]
-        folder = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+        folder = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=True)
         program = shutil.which("helm", path=folder.stdout.strip())
     assert program, "no helm on the PATH and none built: run `python3 -m devcluster up` first"
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=240, check=False)
 
     return run
 

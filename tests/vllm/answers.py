@@ -14,7 +14,7 @@ from specdeploy.manifests.probes import build_probes
 from tests.engine.specs import smallest
 from tests.vllm.server import SERVED_NAME, Server
 
-PROBE_SECONDS = 125
+PROBE_SECONDS = 300
 
 
 def ask(server: Server) -> Answers:

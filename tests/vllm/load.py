@@ -79,7 +79,7 @@ def drive(servers: Sequence[Server], *, seconds: float, clients: int = 4) -> lis
 
 def client_loop(url: str, seed: int, closing: threading.Event) -> None:
     rng = random.Random(seed)
-    with httpx.Client(base_url=url, timeout=60) as client:
+    with httpx.Client(base_url=url, timeout=240) as client:
         while not closing.is_set():
             complete(client, example(rng)[0])
 

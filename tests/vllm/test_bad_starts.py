@@ -14,7 +14,7 @@ from tools.vllm.environment import VllmEnvironment
 
 pytestmark = pytest.mark.vllm
 
-EXIT_SECONDS = 90
+EXIT_SECONDS = 300
 
 CASES = {
     "broken-json": (("--speculative-config", '{"method": "ngram"'), 2, "--speculative-config"),

@@ -171,7 +171,7 @@ def test_lint_asks_the_engine_when_it_is_told_to(
     source = str(Path(specdeploy.__file__).parents[1])
     environ = {**parser_environ, "PYTHONPATH": os.pathsep.join((source, parser_environ["PYTHONPATH"]))}
     done = subprocess.run(
-        [*lint, *where], env=environ, capture_output=True, text=True, timeout=150, check=False
+        [*lint, *where], env=environ, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 1, done.stderr
     assert "must be divisible by tensor parallel size (3)" in done.stdout

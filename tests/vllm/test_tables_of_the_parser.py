@@ -99,7 +99,7 @@ def known(vllm_environment: VllmEnvironment) -> dict[str, Any]:
         input=json.dumps(made_up()),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=True,
     )
     found: dict[str, Any] = json.loads(child.stdout.splitlines()[-1])
