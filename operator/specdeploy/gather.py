@@ -37,6 +37,7 @@ from specdeploy.rollout.agreement import to_be_heard
 from specdeploy.rollout.evidence import compares_serving
 from specdeploy.rollout.quiet import overlaid
 from specdeploy.rollout.scene import Scene, arms_of, scene, staged
+from specdeploy.rollout.stalls import with_stalls
 
 Key = tuple[str, str]
 
@@ -140,6 +141,7 @@ class Gatherer:
             window=window.window if window else None,
             window_end=subject.window_end(seen.now) if subject else None,
             unreadable=memory.unreadable,
+            pods=with_stalls(seen.pods, memory.silences),
         )
         failures = tuple(measured.failures.values()) if measured else ()
         strays = tuple(d for d in raw_deployments if belongs(d, uid) and strayed_labels(d))
@@ -220,12 +222,13 @@ class Gatherer:
         self, subject: Subject | None, seen: Observation, ips: Mapping[str, str], memory: Memory
     ) -> Measured | None:
         if subject is None:  # no pod is ready: what was told of pods is over
-            memory.unreadable, memory.troubles = {}, {}
+            memory.unreadable, memory.troubles, memory.silences = {}, {}, {}
             return Measured(None, {})
-        measured = await self._measurer.measure(subject, seen, ips)
+        measured = await self._measurer.measure(subject, seen, ips, memory.pulse)
         if measured is not None:
             tell(subject.label, measured, memory.troubles)
             memory.troubles = measured.troubles
+            memory.silences = measured.silences
             memory.unreadable = {name: failure.message for name, failure in measured.failures.items()}
         return measured
 
@@ -238,6 +241,7 @@ def _subject(seen: Observation, status: Status) -> Subject | None:
     return Subject(
         uid=seen.uid,
         label=f"{seen.namespace}/{seen.name}",
+        model=spec.served_name,
         window_seconds=spec.trial.window_seconds,
         arms=arms_of(status),
         compared=_compared(seen, status),

@@ -3,28 +3,32 @@
 Nothing here can stop a pass: pods that can't be read are told once, counted, and are no evidence.
 """
 
+import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from specdeploy.api.names import PORT
 from specdeploy.metrics.arms import MeasuredPod
 from specdeploy.metrics.pods import PodReader, Target
+from specdeploy.metrics.pulse import Pulse, Reply
 from specdeploy.metrics.sample import Sample, ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow, WindowBook, window_end, window_index
 from specdeploy.rollout import Observation, Pod
+from specdeploy.rollout.observation import Silence
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Whose pods are measured. `arms`: template -> arm; `compared`: the arms that may differ in nothing but
-    the drafter; `window_seconds` of the spec; `stored`: the last window in the stored evidence, None without
-    evidence."""
+    """Whose pods are measured. `model`: the name that they serve; `arms`: template -> arm; `compared`: the
+    arms that may differ in nothing but the drafter; `window_seconds` of the spec; `stored`: the last window
+    in the stored evidence, None without evidence."""
 
     uid: str
     label: str
+    model: str
     window_seconds: int
     arms: Mapping[str, str]
     compared: Collection[str]
@@ -42,10 +46,11 @@ class Subject:
 @dataclass(frozen=True)
 class Measured:
     """`window`: the one that has just ended (None: there is nothing to judge); `failures`: pod name -> why
-    it could not be read."""
+    it could not be read; `silences`: of pods that give no token, by name."""
 
     window: MeasuredWindow | None
     failures: Mapping[str, ScrapeFailure]
+    silences: Mapping[str, Silence] = field(default_factory=dict)
 
     @property
     def troubles(self) -> dict[str, str]:
@@ -53,6 +58,11 @@ class Measured:
         found = {
             f"pod {name} can't be measured": f"{failure.kind}: {failure.message}"
             for name, failure in self.failures.items()
+        }
+        found |= {
+            f"pod {name} gives no token": f"{silence.held:.0f} requests are held"
+            for name, silence in self.silences.items()
+            if silence.seconds > 0
         }
         obstacle = self.window.window.obstacle if self.window else None
         return found if obstacle is None else {**found, obstacle.reason: obstacle.message}
@@ -69,14 +79,19 @@ class Measurer:
         """vLLM's version, as the pod's engine tells it; None if it does not."""
         return await self._reader.version(Target(pod.uid, ip, PORT))
 
-    async def measure(self, subject: Subject, seen: Observation, ips: Mapping[str, str]) -> Measured | None:
+    async def measure(
+        self, subject: Subject, seen: Observation, ips: Mapping[str, str], pulse: Pulse
+    ) -> Measured | None:
         """The window that ended last. None: it was closed before, its pods are not asked again. `ips`: by
-        the uid of the pod."""
+        the uid of the pod; `pulse`: of this object."""
         index = subject.last_window(seen.now)
         if self._book.done(subject.uid, index):
             return None
         ready = [p for p in seen.pods if _measurable(p, subject.arms) and p.uid in ips]
-        samples = await self._reader.read([Target(p.uid, ips[p.uid], PORT) for p in ready])
+        targets = {p.uid: Target(p.uid, ips[p.uid], PORT) for p in ready}
+        samples = await self._reader.read(list(targets.values()))
+        replies = await self._ask([targets[uid] for uid in pulse.feel(samples)], subject.model)
+        silences = pulse.note(samples, replies, seen.now)
         edited = {d.template for d in seen.deployments if d.edited}
         window = self._book.close(
             subject.uid,
@@ -87,7 +102,12 @@ class Measurer:
             stored_index=subject.stored,
             compared=subject.compared,
         )
-        return Measured(window, _failures(ready, samples))
+        silent = {p.name: silences[p.uid] for p in ready if p.uid in silences}
+        return Measured(window, _failures(ready, samples), silent)
+
+    async def _ask(self, targets: Sequence[Target], model: str) -> dict[str, Reply]:
+        replies = await asyncio.gather(*(self._reader.ask(target, model) for target in targets))
+        return {target.uid: reply for target, reply in zip(targets, replies, strict=True)}
 
 
 def tell(label: str, measured: Measured, known: Collection[str]) -> None:

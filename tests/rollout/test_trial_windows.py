@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from specdeploy.api.findings import read_status
 from specdeploy.api.status import seconds
-from specdeploy.judge import PodWindow, Window, unpack
+from specdeploy.judge import unpack
 from specdeploy.rollout import Exit, advance, plan
 from tests.rollout.scenes import DFLASH, EAGLE, MTP, fresh, on_trial
 from tests.rollout.world import Engine, World, drafter, spec
@@ -134,33 +132,3 @@ def test_engines_that_load_for_the_first_time_are_starting_not_failing() -> None
         ready = world.typed.condition("Ready")  # type: ignore[arg-type]
         reasons.add(ready.reason if ready else "")
     assert reasons == {"Starting", "Serving"}
-
-
-@pytest.mark.parametrize(
-    ("apart", "running", "waiting", "outcome"),
-    [
-        (59.0, 3.0, 0.0, "Unhealthy"),
-        (59.0, 0.0, 3.0, "Unhealthy"),
-        (30.0, 3.0, 0.0, None),
-        (59.0, 0.0, 0.0, None),
-    ],
-    ids=["a late pass, then a punctual one", "requests that only wait", "too short", "nobody asks"],
-)
-def test_no_token_for_a_minute_with_requests_held_is_a_stall(
-    apart: float, running: float, waiting: float, outcome: str | None
-) -> None:
-    world = measured_world()
-    for index in (9000, 9001):
-        seen = world.observe()
-        mute = PodWindow(
-            pod="p", seconds=60.0, generation_tokens=0.0, first_tokens=0.0, itl_seconds=0.0,
-            requests_running=running, requests_waiting=waiting, finished_since_ready=1000.0,
-            ready_seconds=5000.0,
-        )  # fmt: skip
-        step = advance(
-            replace(seen, window=Window(index, 60.0, {"trial": (mute,)})), read_status(world.status)[0]
-        )
-        world.status = step.status.wire()
-        world.now += apart
-    verdict = world.typed.verdict(world.typed.verdicts[0].revision) if world.typed.verdicts else None
-    assert (verdict.outcome if verdict else None) == outcome

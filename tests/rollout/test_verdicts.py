@@ -233,7 +233,7 @@ def fullest(drafters: int, strangers: int, *, promoting: bool) -> Status:
         trial=TrialStatus(
             drafter="d" * 20, revision="0" * 12, template="0" * 12, attempt=100, state=TrialState.MEASURING,
             reason="PodReplaced", start_time=instant(NOW), state_time=instant(NOW), ready_time=instant(NOW),
-            unschedulable_time=instant(NOW), stalled_time=instant(NOW), first_window_time=instant(NOW),
+            unschedulable_time=instant(NOW), first_window_time=instant(NOW),
             last_window_time=instant(NOW), deadline_time=instant(NOW), compared="0" * 12,
             measured_seconds=10**6, last_window=10**9, summary="d" * 96, ratio="1.000", lower="1.000",
             upper="1.000", windows=10**4, skipped={f"reason-{i:02d}-of-window": 1000 for i in range(13)},

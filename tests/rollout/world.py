@@ -18,8 +18,10 @@ from specdeploy.engine.revision import RENDER_VERSION
 from specdeploy.judge import PodWindow, Window
 from specdeploy.judge.answers import Answer, Answers
 from specdeploy.rollout import Deployment, Exit, Observation, Plan, Pod, Step, advance, plan, quiet
+from specdeploy.rollout.observation import Silence
 from specdeploy.rollout.quiet import Kept, overlaid
 from specdeploy.rollout.scene import arms_of
+from specdeploy.rollout.stalls import with_stalls
 
 START = 1_800_000_000.0
 IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
@@ -139,6 +141,7 @@ class World:
     _line: str = ""
     _seen: object = None
     _spec: tuple[dict[str, Any], Reading] | None = None
+    _silences: dict[str, Silence] = field(default_factory=dict)
     _read: tuple[dict[str, Any], tuple[Status, tuple[str, ...]]] | None = None
 
     def engine(self, drafter: str) -> Engine:
@@ -159,7 +162,7 @@ class World:
             reading=self._reading(),
             annotations=self.annotations,
             deployments=tuple(self._deployment(d) for d in self.deployments.values()),
-            pods=tuple(self._pod(p) for p in self.pods),
+            pods=with_stalls((self._pod(p) for p in self.pods), self._silences),
             window=self._window_for(status),
             window_end=START + (self._index() + 1) * self.window_seconds if self.windows else None,
             slot_free=self.slot_free,
@@ -271,6 +274,7 @@ class World:
         if not self.windows or index <= self._window or not any(self.ready(p) for p in self.pods):
             return None
         self._window = index
+        self._note_silent()
         arms: dict[str, tuple[PodWindow, ...]] = {}
         roles = arms_of(status)
         for pod in self.pods:
@@ -279,6 +283,12 @@ class World:
                 arm = roles[pod.template]
                 arms[arm] = (*arms.get(arm, ()), self._pod_window(pod, index, self.now - since))
         return Window(index, self.window_seconds, arms if self.traffic else {})
+
+    def _note_silent(self) -> None:
+        """As the operator remembers it from reading to reading."""
+        mute = {self._pod(p).name for p in self.pods if self.ready(p) and self.engine(p.drafter).silent}
+        since = {name: self._silences[name].since if name in self._silences else self.now for name in mute}
+        self._silences = {name: Silence(3.0, first, self.now - first) for name, first in since.items()}
 
     def _pod_window(self, pod: LivePod, index: int, age: float) -> PodWindow:
         engine = self.engine(pod.drafter)

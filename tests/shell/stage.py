@@ -169,10 +169,21 @@ class Stage:
         special = self.pages.get(pod["metadata"]["name"])
         return special(request) if special else httpx.Response(200, content=self._page(pod))
 
-    def stall(self, pod: Object) -> None:
-        """From now on this engine counts nothing, and holds its requests."""
+    def stall(self, pod: Object, *, idle: bool = False) -> None:
+        """From now on this engine counts nothing, and holds its requests; `idle`: it had none when it
+        stopped, and shows none."""
         frozen = self._page(pod)
-        self.pages[pod["metadata"]["name"]] = lambda request: httpx.Response(200, content=frozen)
+        if idle:
+            frozen = frozen.replace(
+                b'running{engine="0",model_name="m"} 3.0', b'running{engine="0",model_name="m"} 0'
+            )
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            if request.method == "POST":
+                raise httpx.ReadTimeout("nothing came")
+            return httpx.Response(200, content=frozen)
+
+        self.pages[pod["metadata"]["name"]] = answer
 
     def _page(self, pod: Object) -> bytes:
         """What the engine has counted since it came up: so many tokens a second, at its speed."""

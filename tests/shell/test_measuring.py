@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Callable
 import httpx
 import pytest
 
+from specdeploy.api.status import seconds
 from specdeploy.cluster import DEPLOYMENTS, NODES, PODS, SPEC_DEPLOYMENTS, Forbidden, Object
 from specdeploy.metrics.pods import MAX_BODY_BYTES, PodReader, Target
 from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
-from tests.shell.stage import Page, Stage, exported, spec
+from tests.shell.stage import WINDOW, Page, Stage, exported, spec
 
 
 class Endless(httpx.AsyncByteStream):
@@ -175,15 +176,61 @@ async def test_a_window_with_too_little_traffic_grows_until_it_holds_enough() ->
     assert 3 <= second.windows - first.windows <= 5  # twelve periods, three to a window
 
 
-async def test_a_stall_in_a_quiet_hour_is_found_once_the_window_that_saw_a_token_is_over() -> None:
-    stage = Stage(spec("dflash"), {"dflash": 1.8}, traffic=1.0)  # no window ever holds enough
+@pytest.mark.parametrize("idle", [False, True], ids=["with requests in it", "while it was idle"])
+@pytest.mark.parametrize("traffic", [1.0, 100.0], ids=["quiet", "busy"])  # in a quiet hour windows grow
+async def test_an_engine_that_hangs_on_trial_is_found_in_little_more_than_a_minute(
+    traffic: float, idle: bool
+) -> None:
+    stage = Stage(spec("dflash"), {"dflash": 1.8}, traffic=traffic)
     await stage.run(40, lambda s: bool(s.status.trial) and s.status.trial.state == "Measuring")
-    await stage.run(20)
+    await stage.run(5)
     [pod] = stage.pods_of("dflash")
-    stage.stall(pod)
-    await stage.run(140, Stage.settled)  # 700 s: ten minutes, a window, a minute
+    stage.stall(pod, idle=idle)
+    began = stage.now
+    await stage.run(40, Stage.settled)
     [verdict] = stage.status.verdicts or []
     assert (verdict.outcome, verdict.reason) == ("Unhealthy", "Stalled")
+    assert seconds(verdict.time) - began <= 60 + 3 * WINDOW
+
+
+async def test_a_drafter_that_hangs_in_service_is_taken_off_and_one_of_its_pods_alone_is_named() -> None:
+    stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(400, Stage.settled)
+    assert stage.serving() == "dflash"
+    pods = stage.pods_of("dflash")
+    stage.stall(pods[0], idle=True)
+    await stage.run(20)
+    assert stage.serving() == "dflash"
+    status, reason, words = stage.condition("Ready")
+    assert (status, reason) == ("True", "Serving")
+    assert "it has answered nothing since 2027-01-15T08:" in words
+    assert pods[0]["metadata"]["name"] in words
+    stage.cluster.writes.clear()
+    await stage.run(20)
+    assert stage.cluster.writes == []  # a stall that lasts is told once
+    for pod in pods[1:]:
+        stage.stall(pod)
+    await stage.run(20)
+    assert stage.verdicts() == {"dflash": "Unhealthy"}
+    assert stage.replicas() == {"baseline": 4}
+
+
+async def test_behind_an_api_key_an_engine_is_asked_once_and_nothing_is_said_of_it() -> None:
+    stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(40, Stage.measuring)
+    [pod] = stage.pods_of("dflash")
+    stage.stall(pod, idle=True)
+    page, asked = stage.pages[pod["metadata"]["name"]], 0
+
+    def keyed(request: httpx.Request) -> httpx.Response:
+        nonlocal asked
+        if request.method != "POST":
+            return page(request)
+        asked += 1
+        return httpx.Response(401)
+
+    stage.pages[pod["metadata"]["name"]] = keyed
+    await stage.run(40)
+    assert asked == 1
+    assert stage.verdicts() == {}
 
 
 async def test_why_a_pod_gave_no_evidence_is_logged_for_debugging(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,9 +2,12 @@
 
 import time
 
+import pytest
+
 from specdeploy.judge import PodWindow
 from specdeploy.metrics.difference import difference
 from specdeploy.metrics.pods import PodReader, Target
+from specdeploy.metrics.pulse import Reply
 from specdeploy.metrics.sample import Sample
 
 EAGLE3 = ("-sc", '{"method": "eagle3", "model": "org/head", "num_speculative_tokens": 3}')
@@ -83,6 +86,30 @@ async def test_behind_an_api_key_everything_is_told_but_the_longest_context(simu
 
     assert window.max_model_len is None
     assert (window.http_requests, window.client_errors) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "argv", "reply"),
+    [
+        ({}, (), Reply.TOKEN),
+        ({"fail": "hang"}, (), Reply.NOTHING),
+        ({}, ("--api-key", "secret"), Reply.REFUSED),
+    ],
+    ids=["well", "hung", "behind an API key"],
+)
+async def test_an_engine_that_hangs_while_it_is_idle_shows_it_only_to_who_asks(simulate, knobs, argv, reply):
+    async with simulate(*argv) as sim:
+        if knobs:
+            await sim.post("/sim/knobs", knobs)
+        target = Target("a", "127.0.0.1", sim.running.port)
+        reader = PodReader.over(None, clock=time.monotonic)
+        assert await reader.ask(target, "m") is reply
+        page = (await reader.read([target]))["a"]
+        await reader.close()
+    assert isinstance(page, Sample)
+    engine = page.counters.engines["0"]
+    assert (engine.requests_running, engine.requests_waiting) == (0, 0)
+    assert engine.generation_tokens == (1 if reply is Reply.TOKEN else 0)
 
 
 async def test_an_acceptance_lowered_while_it_serves_shows_in_the_next_window(simulate):

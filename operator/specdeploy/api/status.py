@@ -152,9 +152,6 @@ class TrialStatus(Model):
     unschedulable_time: Instant | None = Field(
         None, description="Since when its pod finds no room, what it borrowed being gone."
     )
-    stalled_time: Instant | None = Field(
-        None, description="Since when one of its pods holds requests and gives no token."
-    )
     first_window_time: Instant | None = Field(
         None, description="Beginning of the first window in which trial and baseline could both be measured."
     )

@@ -17,6 +17,7 @@ import httpx
 
 from specdeploy.metrics import exposition
 from specdeploy.metrics.context import Contexts, max_model_len, told_version
+from specdeploy.metrics.pulse import Reply
 from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
 
 TIMEOUT_SECONDS = 5.0
@@ -25,6 +26,8 @@ CONCURRENCY = 32
 BUDGET_SECONDS = 20.0
 MODELS_TIMEOUT_SECONDS = 2.0
 MAX_MODELS_BYTES = 256 * 1024
+TOKEN_SECONDS = 3.0
+"""In which an engine that shows no request gives one token."""
 
 # The plain text format is asked for by name: as OpenMetrics, prometheus_client writes vllm_x for vllm:x.
 # Compression is not asked for: a few KB of gzip can hold a body of gigabytes.
@@ -59,6 +62,11 @@ class Target:
     def version_url(self) -> httpx.URL:
         """Of its version."""
         return self._url("/version")
+
+    @property
+    def completions_url(self) -> httpx.URL:
+        """Where it is asked for tokens."""
+        return self._url("/v1/completions")
 
     def _url(self, path: str) -> httpx.URL:
         return httpx.URL(scheme="http", host=self.ip, port=self.port, path=path)
@@ -116,6 +124,22 @@ class PodReader:
         except (_ScrapeError, TimeoutError, httpx.HTTPError, httpx.InvalidURL):
             return None
         return told_version(body)
+
+    async def ask(self, target: Target, model: str) -> Reply:
+        """Ask its engine for one token. Without the API key, which the operator never reads."""
+        body = {"model": model, "prompt": "1", "max_tokens": 1, "temperature": 0}
+        question = self._client.build_request(
+            "POST", target.completions_url, json=body, timeout=TOKEN_SECONDS
+        )
+        try:
+            async with asyncio.timeout(self._budget_seconds), self._slots:
+                response = await self._client.send(question, stream=True)
+                await response.aclose()
+        except httpx.ReadTimeout:
+            return Reply.NOTHING
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL):
+            return Reply.UNREACHED
+        return Reply.TOKEN if response.status_code == httpx.codes.OK else Reply.REFUSED
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -18,7 +18,7 @@ _HAPPENED = {
     "baseline": ("since", "last_check_time"),
     "rollback": ("start_time", "unschedulable_time"),
     "trial": (
-        "start_time", "state_time", "ready_time", "unschedulable_time", "stalled_time", "first_window_time",
+        "start_time", "state_time", "ready_time", "unschedulable_time", "first_window_time",
         "last_window_time",
     ),
 }  # fmt: skip

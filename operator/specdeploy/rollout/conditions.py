@@ -92,7 +92,7 @@ def _enough(scene: Scene, status: Status) -> Verdict:
     """Enough: all but those that may be moving, and never none."""
     if scene.replicas == 0:
         return "True", Reason.SCALED_TO_ZERO, "replicas is 0"
-    up = sum(p.ready for p in scene.seen.pods if not p.terminating)
+    up = sum(p.answers for p in scene.seen.pods if not p.terminating)
     count = f"{up} of {scene.replicas} pods are ready"
     if up >= max(1, scene.replicas - _moving(scene, status)):
         found = _ailing(scene, status)
@@ -105,14 +105,18 @@ def _moving(scene: Scene, status: Status) -> int:
     when they come and when they are given back. Pods that were up and are not count against them."""
     tried = scene.spec is not None and (status.trial is not None or bool(status.verdicts))
     borrowed = scene.spec.trial.replicas if scene.spec is not None and tried else 1
-    fell = sum(not p.ready and (p.started or p.restarts > 0) for p in serving_pods(scene, status))
+    fell = sum(not p.answers and _was_up(p) for p in serving_pods(scene, status))
     return max(1, borrowed - fell)
 
 
+def _was_up(pod: Pod) -> bool:
+    return pod.started or pod.restarts > 0 or pod.silence is not None
+
+
 def _ailing(scene: Scene, status: Status) -> Ailment | None:
-    """What is wrong with a serving pod that is not ready."""
+    """What is wrong with a serving pod that does not answer."""
     budget = scene.spec.engine.startup_seconds if scene.spec else 10**9
-    return ailment([p for p in serving_pods(scene, status) if not p.ready], scene.now, budget)
+    return ailment([p for p in serving_pods(scene, status) if not p.answers], scene.now, budget)
 
 
 def _lack(scene: Scene, status: Status, count: str) -> tuple[str, str]:
@@ -143,7 +147,7 @@ def _unplaced(scene: Scene, status: Status) -> tuple[Pod, str] | None:
 
 def available(scene: Scene, status: Status) -> Verdict:
     """At least one pod answers clients; capacity lost to a trial is named."""
-    up = sum(p.ready for p in scene.seen.pods if not p.terminating)
+    up = sum(p.answers for p in scene.seen.pods if not p.terminating)
     if scene.replicas == 0:
         return "False", Reason.SCALED_TO_ZERO, "replicas is 0"
     lost = lost_pods(scene, status)

@@ -14,18 +14,16 @@ from specdeploy.judge import Settings, expire
 from specdeploy.rollout.agreement import disagreement
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Ending
-from specdeploy.rollout.evidence import held, load, outcome_of, settings_of, silent, yardsticks
+from specdeploy.rollout.evidence import load, outcome_of, settings_of, yardsticks
 from specdeploy.rollout.health import ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
 from specdeploy.rollout.stuck import homeless
+from specdeploy.rollout.takeover import failed
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, backoff
 
 # How long the trial's pod may find no room, once what it borrowed is gone.
 CAPACITY_SECONDS = 120.0
-STALL_SECONDS = 60.0
-# A pass comes some moments after its window's end, and not always the same: two windows of 60 s are a stall.
-_PASS_JITTER = 5.0
 
 
 @dataclass(frozen=True)
@@ -146,30 +144,18 @@ def edited(case: Case, _: Spec) -> Ending | None:
 
 
 def unhealthy(case: Case, spec: Spec) -> Ending | None:
-    """Its engine can't run; or it could not be started for a reason that no drafter has, then it is tried
-    again."""
+    """Its engine can't run or gives no token: the only one, or half of several; or it could not be started
+    for a reason that no drafter has, then it is tried again."""
     found = ailment(case.pods, case.scene.now, spec.engine.startup_seconds)
     if found is None:
         return None
+    if found.of_engine and len(case.pods) > 1:
+        return failed(case.scene, case.trial, case.pods, spec)
     if found.of_engine:
         return Ending(Outcome.UNHEALTHY, found.reason, f"{case.trial.drafter}: {found.message}")
     wait = backoff(case.trial.attempt)
     text = f"{case.trial.drafter}: {found.message}; nothing is said of the drafter, again in {wait:.0f} s"
     return Ending(Outcome.INCONCLUSIVE, found.reason, text, retry_after=wait)
-
-
-def stalled(case: Case, _: Spec) -> Ending | None:
-    """Requests run, no token comes, and /health says 200: so at the end of one window and, with no token
-    in between, at the end of a later one."""
-    since, pod = case.trial.stalled_time, silent(case.scene.seen.window)
-    if since is None or pod is None or case.scene.now - seconds(since) < STALL_SECONDS - _PASS_JITTER:
-        return None
-    text = (
-        f"{case.trial.drafter}: {held(pod):.0f} requests were held for "
-        f"{case.scene.now - seconds(since):.0f} s without a token (pod {pod.pod}), although it calls itself "
-        "healthy"
-    )
-    return Ending(Outcome.UNHEALTHY, "Stalled", text)
 
 
 def disagrees(case: Case, spec: Spec) -> Ending | None:
@@ -206,7 +192,6 @@ ENDINGS: tuple[Check, ...] = (
     too_few_replicas,
     edited,
     unhealthy,
-    stalled,
     disagrees,
     no_capacity,
 )

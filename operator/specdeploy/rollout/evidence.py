@@ -7,10 +7,8 @@ from specdeploy.api.reasons import Outcome
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import MAX_RECENT, Status, TrialStatus, instant
 from specdeploy.judge import (
-    TRIAL,
     Cause,
     MalformedState,
-    PodWindow,
     Settings,
     TrialState,
     UnknownVersion,
@@ -33,7 +31,7 @@ from specdeploy.rollout.verdicts import quarantine, ratio
 
 # What a trial knows from its windows.
 _EVIDENCE = (
-    "evidence", "last_window", "last_window_time", "stalled_time", "first_window_time", "measured_seconds",
+    "evidence", "last_window", "last_window_time", "first_window_time", "measured_seconds",
     "windows", "ratio", "lower", "upper", "skipped", "recent", "compared",
 )  # fmt: skip
 
@@ -140,17 +138,6 @@ def _of_one_length(trial: TrialStatus, spec: Spec) -> tuple[TrialStatus, tuple[E
     )
 
 
-def silent(window: Window | None) -> PodWindow | None:
-    """A pod of the trial that gave no token in a window and held requests at its end."""
-    pods = window.arms.get(TRIAL, ()) if window else ()
-    return next((p for p in pods if held(p) > 0 and p.generation_tokens == 0), None)
-
-
-def held(pod: PodWindow) -> float:
-    """Requests that a pod has taken and not answered."""
-    return (pod.requests_running or 0.0) + (pod.requests_waiting or 0.0)
-
-
 def _noted(
     trial: TrialStatus,
     window: Window,
@@ -163,13 +150,11 @@ def _noted(
     raw = window_ratio(window, settings)
     began = None if raw is None else instant(now - window.seconds)
     recent = [*(trial.recent or []), *([] if raw is None else [round(1000 * raw)])][-MAX_RECENT:]
-    stalled = (trial.stalled_time or instant(now)) if silent(window) else None
     return trial.model_copy(
         update={
             "evidence": pack(after),
             "compared": against,
             "last_window": window.index,
-            "stalled_time": stalled,
             "first_window_time": trial.first_window_time or began,
             "last_window_time": instant(now),
             "measured_seconds": int(numbers.measured_seconds),

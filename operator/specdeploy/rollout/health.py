@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from specdeploy.api.status import instant
 from specdeploy.rollout.observation import Pod
 
 # Container states in which no engine ever starts. All arms have the same image, mounts and secrets: whatever
@@ -23,6 +24,7 @@ _EMPTY_PHRASES = ("See root cause above", "For further information visit")
 # vLLM's refusal of a GPU whose last user is still letting go of its memory.
 _FREE_MEMORY = "Free memory on device"
 _LONGEST_CAUSE = 300
+STALLED = "Stalled"
 # Engines that exit this often, soon after they have come up, crash again and again; a crash alone is the
 # kubelet's work.
 _CRASH_LOOP = 3
@@ -48,20 +50,25 @@ def ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | 
     whose old user is still draining is forgiven: the kubelet starts it again.
     """
     for pod in pods:
-        found = _crashed(pod) or _hopeless(pod) or _late(pod, now, startup_seconds)
+        found = _stalled(pod) or _crashed(pod) or _hopeless(pod) or _late(pod, now, startup_seconds)
         if found:
             return found
     return None
 
 
 def common_ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | None:
-    """What crashes an arm: half of its pods crash again and again now, and never only one of several (that
-    may be its node or its GPU). None: nothing does."""
-    looping = [p for p in pods if _loops(p, startup_seconds)]
-    if not looping or len(looping) < max(min(2, len(pods)), (len(pods) + 1) // 2):
+    """What fails an arm: half of its pods crash again and again now or stand still, and never only one of
+    several (that may be its node or its GPU). None: nothing does."""
+    failing = [p for p in pods if p.silence is not None or _loops(p, startup_seconds)]
+    if not failing or len(failing) < common(len(pods)):
         return None
-    found = ailment(looping, now, startup_seconds)
+    found = ailment(failing, now, startup_seconds)
     return found if found is not None and found.of_engine else None
+
+
+def common(pods: int) -> int:
+    """How many of an arm's pods must fail to make it the arm's fault: half, and never one of several."""
+    return max(min(2, pods), (pods + 1) // 2)
 
 
 def _loops(pod: Pod, startup_seconds: int) -> bool:
@@ -85,6 +92,17 @@ def _crashed(pod: Pod) -> Ailment | None:
         return Ailment("EngineDied", f"its engine died, the server left with code 0 (pod {pod.name}){tail}")
     reason = "BadConfig" if pod.exit.code == 2 else "Crashed"
     return Ailment(reason, f"its engine exited with code {pod.exit.code} (pod {pod.name}){tail}")
+
+
+def _stalled(pod: Pod) -> Ailment | None:
+    if pod.silence is None:
+        return None
+    since = instant(pod.silence.since)
+    if pod.silence.asked:
+        text = f"it has answered nothing since {since} (pod {pod.name}), although it shows no request"
+    else:
+        text = f"it has given no token since {since} (pod {pod.name}), with requests in it"
+    return Ailment(STALLED, f"{text} and calls itself healthy")
 
 
 def _hopeless(pod: Pod) -> Ailment | None:

@@ -35,6 +35,20 @@ class Unmade:
     words: str
 
 
+@dataclass(frozen=True)
+class Silence:
+    """A pod that held requests at each of its last readings and gave no token between them.
+
+    `held`: requests at the last one. `since`: the first of them (seconds since the epoch); `seconds`: from
+    there to the last. `asked`: its gauges show no request, only ours was not answered.
+    """
+
+    held: float
+    since: float
+    seconds: float
+    asked: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pod:
     """One engine pod of ours that has not finished. Instants are seconds since the epoch.
@@ -43,7 +57,8 @@ class Pod:
     its engine came up once (the startup probe passed). `unschedulable`: why it gets no node, in the words of
     the scheduler or of whoever holds it back from one.
     `waiting`: reason and message of a container that does not run (yet). `running_since`: since when the
-    engine's container runs; its budget to become ready counts from here.
+    engine's container runs; its budget to become ready counts from here. `silence`: of one that stands
+    still, whatever it says of itself.
     """
 
     name: str
@@ -63,6 +78,12 @@ class Pod:
     unschedulable: str | None = None
     waiting: tuple[str, str] | None = None
     exit: Exit | None = None
+    silence: Silence | None = None
+
+    @property
+    def answers(self) -> bool:
+        """Whether clients get anything from it."""
+        return self.ready and self.silence is None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Takes off what serves: engines that crash again and again, and what the guard has found slower.
+"""Takes off what serves: engines that crash again and again or stand still, and what the guard found slower.
 
 A promotion under way is reversed; else the best runner-up serves, or the baseline.
 """
@@ -7,13 +7,13 @@ from specdeploy.api.names import BASELINE
 from specdeploy.api.reasons import Outcome
 from specdeploy.api.status import Status, instant
 from specdeploy.rollout.decision import Ending, Event
-from specdeploy.rollout.health import common_ailment
+from specdeploy.rollout.health import STALLED, common_ailment
 from specdeploy.rollout.scene import Scene, promoting
 from specdeploy.rollout.serving import fall_back
 from specdeploy.rollout.trial import reverse
 from specdeploy.rollout.verdicts import figures, record, verdict_of
 from specdeploy.rollout.watch import watch
-from specdeploy.rollout.way_back import rolled_back, with_pace
+from specdeploy.rollout.way_back import LARGEST_SHARE, rolled_back, with_pace
 
 Told = tuple[Status, tuple[Event, ...]]
 
@@ -33,7 +33,8 @@ def retire(scene: Scene, status: Status) -> Told:
     if failed is None or trial is not None:
         return status, events
     name = status.serving.name if status.serving else ""
-    status, taken = _take_off(scene, status, failed, f"{name} crashes again and again")
+    why = "gives no token" if failed.reason == STALLED else "crashes again and again"
+    status, taken = _take_off(scene, status, failed, f"{name} {why}")
     return status, (*events, *taken)
 
 
@@ -62,11 +63,13 @@ def _noted(scene: Scene, status: Status, alarm: Ending) -> Status:
 
 
 def _failing(scene: Scene, status: Status) -> Ending | None:
-    """A serving drafter whose engines crash again and again goes, whatever its speed was."""
+    """A serving drafter whose engines crash again and again, or stand still, goes, whatever its speed was."""
     serving, spec = status.serving, scene.spec
     if serving is None or spec is None or serving.name == BASELINE:
         return None
     found = common_ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
     if found is None:
         return None
-    return Ending(Outcome.UNHEALTHY, found.reason, f"{serving.name}, which served: {found.message}")
+    text = f"{serving.name}, which served: {found.message}"
+    loss = LARGEST_SHARE if found.reason == STALLED else 0.0
+    return Ending(Outcome.UNHEALTHY, found.reason, text, loss=loss)

@@ -1,18 +1,19 @@
 """What ends a promotion beside the guard, a person and its time: an edit of the spec, or engines that fail.
 
-trial (a promotion's pass) -> takeover -> an ending -> reverse.
+trial (a promotion's pass) -> takeover -> an ending -> reverse; endings asks it of several pods on trial.
 """
 
 from dataclasses import replace
 
-from specdeploy.api.reasons import Outcome
+from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import TrialStatus
 from specdeploy.rollout.decision import Ending
-from specdeploy.rollout.health import Ailment, ailment, common_ailment
+from specdeploy.rollout.health import STALLED, Ailment, ailment, common, common_ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene
 from specdeploy.rollout.verdicts import backoff
+from specdeploy.rollout.way_back import LARGEST_SHARE
 
 
 def left(scene: Scene, trial: TrialStatus) -> Ending | None:
@@ -30,33 +31,36 @@ def edit(scene: Scene, trial: TrialStatus) -> str:
 
 
 def failed(scene: Scene, trial: TrialStatus, pods: tuple[Pod, ...], spec: Spec) -> Ending | None:
-    """Half of its engines are down after a crash or never came up: its configuration's fault. One of several
-    that does not come up for good holds the promotion up; that may be its node or its GPU."""
+    """Half of its engines are down after a crash, never came up or give no token: its configuration's fault.
+    One of several that is lost for good holds everything up; that may be its node or its GPU."""
     within = spec.engine.startup_seconds
+    when = "while it took over" if trial.state is TrialState.PROMOTING else "on trial"
     down = [found for pod in pods if (found := _down(pod, scene.now, within)) is not None]
-    if down and len(down) >= max(min(2, len(pods)), (len(pods) + 1) // 2):
-        text = f"{trial.drafter} while it took over: {down[0].message}"
-        return Ending(Outcome.UNHEALTHY, down[0].reason, text)
+    if down and len(down) >= common(len(pods)):
+        text = f"{trial.drafter} {when}: {down[0].message}"
+        loss = LARGEST_SHARE if down[0].reason == STALLED else 0.0
+        return Ending(Outcome.UNHEALTHY, down[0].reason, text, loss=loss)
     lost = next((found for pod in pods if (found := _lost(pod, scene.now, within)) is not None), None)
     if lost is None:
         return None
     wait = backoff(trial.attempt)
     text = (
-        f"{trial.drafter} while it took over: {lost.message}; one of {len(pods)} pods: nothing is said "
-        f"of the drafter, again in {wait:.0f} s"
+        f"{trial.drafter} {when}: {lost.message}; one of {len(pods)} pods: nothing is said of the drafter, "
+        f"again in {wait:.0f} s"
     )
     return Ending(Outcome.INCONCLUSIVE, lost.reason, text, retry_after=wait)
 
 
 def _down(pod: Pod, now: float, within: int) -> Ailment | None:
     """What keeps an engine from serving now: a crash that the kubelet may yet mend, or what does for good."""
-    if pod.ready:
+    if pod.answers:
         return None
     found = ailment((pod,), now, within)
     return found if found is not None and found.of_engine else None
 
 
 def _lost(pod: Pod, now: float, within: int) -> Ailment | None:
-    """What keeps an engine from serving for good: it crashes again and again, or is never ready."""
+    """What keeps an engine from serving for good: it crashes again and again, stands still or is never
+    ready."""
     found = common_ailment((pod,), now, within) or ailment((replace(pod, exit=None),), now, within)
     return found if found is not None and found.of_engine else None

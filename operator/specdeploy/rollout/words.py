@@ -43,7 +43,7 @@ def describe(scene: Scene, status: Status) -> Status:
 
 def _capacity(scene: Scene, status: Status) -> Capacity:
     here = [p for p in scene.seen.pods if not p.terminating]
-    up = sum(p.ready for p in here)
+    up = sum(p.answers for p in here)
     return Capacity(
         desired=scene.replicas,
         ready=up,

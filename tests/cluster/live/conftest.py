@@ -53,7 +53,7 @@ OBJECTS: tuple[Object, ...] = (
     spec_deployment(
         "guarded", drafter("wrong", "corrupt_share=0.3"), drafter("narrow", "slots=1"), drafter("picky")
     ),
-    # It hangs once it has been warmed up and serves.
+    # It hangs once it has been warmed up and serves, with requests in it or before the first one.
     spec_deployment("stalls", drafter("hangs", "fail=hang&fail_after=20"), trial=LONG_WINDOWS),
     spec_deployment("scaled", drafter("steady")),
     spec_deployment("edited", drafter("steady")),

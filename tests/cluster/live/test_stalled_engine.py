@@ -1,5 +1,7 @@
 """An engine that makes no token any more and goes on calling itself healthy."""
 
+import re
+
 from tests.cluster.live.conftest import Stage
 from tests.cluster.live.journal import verdict
 
@@ -10,4 +12,5 @@ def test_an_engine_that_hangs_while_health_says_200_is_unhealthy(stage: Stage) -
     )
     ended = verdict(found, "hangs")
     assert (ended["outcome"], ended["reason"]) == ("Unhealthy", "Stalled")
-    assert "without a token" in ended["message"]
+    # Idle or not as it stopped: its gauges tell of requests, or it does not answer the operator's own.
+    assert re.search(r"has (given no token|answered nothing) since \d{4}-", ended["message"]), ended
