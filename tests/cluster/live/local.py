@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from tests.cluster.kube import ROOT
@@ -32,15 +33,20 @@ class LocalOperator:
             "SPECDEPLOY_LISTEN": listen,
             "SPECDEPLOY_LOG_FORMAT": "plain",
         }
-        self._over = threading.Event()
+        self._over, self._killing = threading.Event(), threading.Lock()
+        self._killed: subprocess.Popen[bytes] | None = None
         self._process = self._start()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
         self._keeper.start()
 
     def kill(self) -> None:
-        """SIGKILL: it can't finish anything."""
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+        """SIGKILL: it can't finish anything. Two kills take two lives, the second one waits for its start."""
+        with self._killing:
+            while self._process is self._killed and not self._over.is_set():
+                time.sleep(_PAUSE_SECONDS / 10)
+            self._killed = self._process
+            self._killed.send_signal(signal.SIGKILL)
+            self._killed.wait()
 
     @property
     def pid(self) -> int:
@@ -50,6 +56,7 @@ class LocalOperator:
         self._over.set()
         self.kill()
         self._keeper.join()
+        self.kill()  # it may have been starting one
 
     def _start(self) -> "subprocess.Popen[bytes]":
         self.starts += 1
