@@ -6,6 +6,7 @@ import re
 import pytest
 
 from specdeploy.judge.guard import unpack_guard
+from tests.cluster.kube import eventually
 from tests.cluster.live.conftest import GIVEN_BACK, Stage
 from tests.cluster.live.journal import Status, condition, moment, trial_state, verdict
 from tests.cluster.live.objects import FADING, stop_clients
@@ -41,6 +42,7 @@ def test_a_drafter_that_became_slow_while_it_served_is_rolled_back_with_numbers(
     assert (ended["reason"], ended["attempt"]) == ("GuardAlarm", 1)
     assert moment(ended["retryTime"]) - moment(ended["time"]) == pytest.approx(DAY, abs=2)
     assert found["serving"]["name"] == "baseline"
+    eventually(lambda: bool(stage.events(name, "Slower")))
     told = [text for text in stage.events(name, "Slower") if text.startswith(DRAFTER)]
     assert re.search(r"\d+ windows compared", told[0]), told
     assert re.search(r"0\.\d+x", told[0]), told
