@@ -318,11 +318,12 @@ def realistic_page() -> bytes:
 
 
 def best_of(runs: int, call: Callable[..., object], *arguments: object) -> float:
+    """Seconds of CPU time: the rest of the machine may be busy."""
     durations = []
     for _ in range(runs):
-        begin = time.perf_counter()
+        begin = time.process_time()
         call(*arguments)
-        durations.append(time.perf_counter() - begin)
+        durations.append(time.process_time() - begin)
     return min(durations)
 
 
@@ -347,12 +348,10 @@ HOSTILE_LABELS = {
 def test_the_worst_page_within_the_limits_does_not_hold_up_the_operator(labels: str) -> None:
     line = 'vllm:request_success_total{{finished_reason="{}"{}}} 5\n'
     worst = "".join(line.format(number, labels) for number in range(MAX_PICKED_CHARS // len(labels) // 2))
+    body = page(engine_lines(ENGINE), worst)
 
-    begin = time.perf_counter()
-    counters = parse(page(engine_lines(ENGINE), worst))
-
-    assert time.perf_counter() - begin < 2
-    assert counters.engines[""].finished_requests
+    assert parse(body).engines[""].finished_requests
+    assert best_of(3, parse, body) < 2
 
 
 @pytest.mark.parametrize(

@@ -137,23 +137,25 @@ async def test_an_endless_body_is_cut_at_the_limit_and_closed() -> None:
     assert body.closed
 
 
+@pytest.mark.looptime
 async def test_a_body_that_drips_is_given_up_as_a_whole_although_every_byte_is_in_time() -> None:
-    body = Body(b"#", pause=0.01)
+    body = Body(b"#", pause=0.5)
 
-    failure = await ask(always(httpx.Response(200, stream=body)), timeout_seconds=0.1)
+    failure = await ask(always(httpx.Response(200, stream=body)), timeout_seconds=5.0)
 
     assert isinstance(failure, ScrapeFailure)
     assert failure.kind is FailureKind.TIMEOUT
-    assert 1 < body.sent < 20
+    assert 9 <= body.sent <= 11
 
 
+@pytest.mark.looptime
 async def test_one_hanging_pod_does_not_take_the_others_with_it() -> None:
     async def answer(request: httpx.Request) -> httpx.Response:
         if request.url.host == "10.0.0.2":
             await asyncio.sleep(60)
         return httpx.Response(200, content=GOOD)
 
-    pods = reader(answer, timeout_seconds=0.1)
+    pods = reader(answer, timeout_seconds=5.0)
     answers = await pods.read([TARGET, Target("b", "10.0.0.2", 8000), Target("c", "10.0.0.3", 8000)])
     await pods.close()
 
@@ -206,7 +208,7 @@ async def hang(request: httpx.Request) -> httpx.Response:
 
 async def lengths(pod: Pod, *, times: int) -> list[float | None]:
     """What each of so many readings says of the longest context."""
-    pods = PodReader(new_client(httpx.MockTransport(pod.answer)), clock=lambda: 7.0, budget_seconds=0.2)
+    pods = reader(pod.answer)
     found = []
     for _ in range(times):
         sample = (await pods.read([TARGET]))["a"]
@@ -216,6 +218,7 @@ async def lengths(pod: Pod, *, times: int) -> list[float | None]:
     return found
 
 
+@pytest.mark.looptime
 @pytest.mark.parametrize(
     ("models", "length", "asked"),
     [
@@ -295,9 +298,16 @@ async def serve(raw: bytes) -> tuple[asyncio.Server, int]:
     return server, server.sockets[0].getsockname()[1]
 
 
+def patient_reader() -> PodReader:
+    """Over the real network, where a busy machine may take its time."""
+    client = new_client()
+    client.timeout = httpx.Timeout(120)
+    return PodReader(client, clock=lambda: 0.0, timeout_seconds=120, budget_seconds=120)
+
+
 async def ask_over_loopback(raw: bytes) -> Sample | ScrapeFailure:
     server, port = await serve(raw)
-    pods = PodReader.over(None, clock=lambda: 0.0)
+    pods = patient_reader()
     answer = (await pods.read([Target("a", "127.0.0.1", port)]))["a"]
     await pods.close()
     server.close()

@@ -12,6 +12,8 @@ from aiohttp import web
 from specdeploy.api.crd import custom_resource_definition
 
 CHILD = {"app.kubernetes.io/managed-by": "specdeploy", "specdeploy.dev/name": "gemma"}
+# The logger in which kopf tells how it stops, and what it says there once no task is left after 5 s.
+STOPPING, NOTHING_HUNG = "kopf._core.reactor.running", "Hung tasks stopping is skipped: no tasks given."
 # The last three are never listed, but kopf waits until it knows that they exist.
 RESOURCES = {
     "/apis/specdeploy.dev/v1alpha1": {"specdeployments": "SpecDeployment"},
@@ -63,7 +65,7 @@ class Api:
         while plural == "pods":
             change = await self.changes.get()
             await response.write(json.dumps(change).encode() + b"\n")
-        await asyncio.sleep(60)
+        await asyncio.sleep(3600)
         return response
 
 

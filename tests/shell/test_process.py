@@ -5,13 +5,22 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.shell.api_server import CHILD, Api, an_object, serving
+from tests.shell.api_server import CHILD, NOTHING_HUNG, STOPPING, Api, an_object, serving
 
+# `specdeploy run`, where kopf tells how it stops.
+PROGRAM = f"""
+import logging, runpy, sys
+logging.getLogger("{STOPPING}").setLevel(logging.DEBUG)
+sys.argv = ["specdeploy", "run"]
+runpy.run_module("specdeploy", run_name="__main__")
+"""
 OBJECTS = {"specdeployments": [an_object("gemma")], "deployments": [], "pods": [an_object("p1", CHILD)]}
 
 
@@ -35,7 +44,9 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-async def started(config: Path, port: int) -> asyncio.subprocess.Process:
+@asynccontextmanager
+async def started(config: Path, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    """An operator; it is killed at the end if it still runs."""
     environment = {
         **os.environ,
         "KUBECONFIG": str(config),
@@ -44,13 +55,19 @@ async def started(config: Path, port: int) -> asyncio.subprocess.Process:
         "PYTHONASYNCIODEBUG": "1",
         "PYTHONWARNINGS": "default::ResourceWarning",
     }
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "specdeploy", "run", env=environment, stderr=asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROGRAM, env=environment, stderr=asyncio.subprocess.PIPE
     )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
 
 
 async def answers(url: str) -> None:
-    async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(30):
+    async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(120):
         while True:
             try:
                 if (await client.get(url)).status_code == 200:
@@ -62,29 +79,31 @@ async def answers(url: str) -> None:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 async def test_it_starts_answers_and_stops_clean_within_moments(tmp_path: Path, how: signal.Signals) -> None:
     api, port = Api(OBJECTS), free_port()
-    async with serving(api) as (url, _):
-        process = await started(kubeconfig(tmp_path / "config", url), port)
+    config = tmp_path / "config"
+    async with serving(api) as (url, _), started(kubeconfig(config, url), port) as process:
         for path in ("healthz", "readyz", "metrics"):
             await answers(f"http://127.0.0.1:{port}/{path}")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while api.open_watches < 3:
                 await asyncio.sleep(0.05)
         loop = asyncio.get_running_loop()
         begun = loop.time()
         process.send_signal(how)
-        _, stderr = await process.communicate()
+        _, stderr = await asyncio.wait_for(process.communicate(), 120)
         took = loop.time() - begun
     text = stderr.decode()
     assert process.returncode == 0, text
-    assert took < 4, text
+    assert NOTHING_HUNG in text, text
+    assert took < 60, text
     for fault in ("Traceback", "never retrieved", "never awaited", "Unclosed", "unclosed", "hung"):
         assert fault not in text, text
     assert {method for method, _, _ in api.asked} == {"GET"}
 
 
 async def test_without_a_cluster_it_says_so_in_one_line_and_fails(tmp_path: Path) -> None:
-    process = await started(kubeconfig(tmp_path / "config", "http://127.0.0.1:9"), free_port())
-    _, stderr = await process.communicate()
+    config = kubeconfig(tmp_path / "config", "http://127.0.0.1:9")
+    async with started(config, free_port()) as process:
+        _, stderr = await asyncio.wait_for(process.communicate(), 120)
     assert process.returncode not in (0, None)
     assert "Traceback" not in stderr.decode()
     assert "GET /version" in stderr.decode()
