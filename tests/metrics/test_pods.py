@@ -10,6 +10,7 @@ import pytest
 
 from specdeploy.metrics.pods import PodReader, Target, new_client
 from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
+from tests.metrics.network import patient_reader
 from tests.metrics.pages import ENGINE, engine_lines, page
 
 TARGET = Target(uid="a", ip="10.0.0.1", port=8000)
@@ -298,16 +299,9 @@ async def serve(raw: bytes) -> tuple[asyncio.Server, int]:
     return server, server.sockets[0].getsockname()[1]
 
 
-def patient_reader() -> PodReader:
-    """Over the real network, where a busy machine may take its time."""
-    client = new_client()
-    client.timeout = httpx.Timeout(120)
-    return PodReader(client, clock=lambda: 0.0, timeout_seconds=120, budget_seconds=120)
-
-
 async def ask_over_loopback(raw: bytes) -> Sample | ScrapeFailure:
     server, port = await serve(raw)
-    pods = patient_reader()
+    pods = patient_reader(lambda: 0.0)
     answer = (await pods.read([Target("a", "127.0.0.1", port)]))["a"]
     await pods.close()
     server.close()

@@ -22,7 +22,7 @@ async def answers(sim, folder, name):
     log = folder / name
     command = [*words[:-4], str(sim.running.port), str(folder / f"{name}-mark"), str(log), words[-1]]
     probe = await asyncio.create_subprocess_exec(sys.executable, *command)
-    assert await asyncio.wait_for(probe.wait(), 30) == 0
+    assert await asyncio.wait_for(probe.wait(), 120) == 0
     return read(log.read_text(), QUESTION_SET)
 
 

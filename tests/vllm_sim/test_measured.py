@@ -6,9 +6,10 @@ import pytest
 
 from specdeploy.judge import PodWindow
 from specdeploy.metrics.difference import difference
-from specdeploy.metrics.pods import PodReader, Target
+from specdeploy.metrics.pods import Target
 from specdeploy.metrics.pulse import Reply
 from specdeploy.metrics.sample import Sample
+from tests.metrics.network import patient_reader
 
 EAGLE3 = ("-sc", '{"method": "eagle3", "model": "org/head", "num_speculative_tokens": 3}')
 
@@ -16,7 +17,7 @@ EAGLE3 = ("-sc", '{"method": "eagle3", "model": "org/head", "num_speculative_tok
 async def window_of(sim, traffic) -> PodWindow:
     """One pod's window around `traffic`."""
     target = Target("a", "127.0.0.1", sim.running.port)
-    reader = PodReader.over(None, clock=time.monotonic)
+    reader = patient_reader(time.monotonic)
     before = (await reader.read([target]))["a"]
     await traffic()
     after = (await reader.read([target]))["a"]
@@ -102,7 +103,7 @@ async def test_an_engine_that_hangs_while_it_is_idle_shows_it_only_to_who_asks(s
         if knobs:
             await sim.post("/sim/knobs", knobs)
         target = Target("a", "127.0.0.1", sim.running.port)
-        reader = PodReader.over(None, clock=time.monotonic)
+        reader = patient_reader(time.monotonic)
         assert await reader.ask(target, "m") is reply
         page = (await reader.read([target]))["a"]
         await reader.close()
