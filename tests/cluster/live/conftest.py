@@ -1,6 +1,5 @@
 """The stage of these tests: everything is applied at once, so that its waiting overlaps."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ import pytest
 
 from tests.cluster.kube import Kubectl
 from tests.cluster.live.cues import Cue, between_checks, serves_everywhere
-from tests.cluster.live.journal import Journal, Status, ready_reason
+from tests.cluster.live.journal import Journal, Status, ready_reason, trial_state
 from tests.cluster.live.killing import NAME, Killed, killed_rollouts
 from tests.cluster.live.objects import (
     FADING,
@@ -18,6 +17,7 @@ from tests.cluster.live.objects import (
     Object,
     drafter,
     lower_acceptance,
+    set_knobs,
     spec_deployment,
     start_clients,
 )
@@ -53,8 +53,7 @@ OBJECTS: tuple[Object, ...] = (
     spec_deployment(
         "guarded", drafter("wrong", "corrupt_share=0.3"), drafter("narrow", "slots=1"), drafter("picky")
     ),
-    # It hangs once it has been warmed up and serves, with requests in it or before the first one.
-    spec_deployment("stalls", drafter("hangs", "fail=hang&fail_after=20"), trial=LONG_WINDOWS),
+    spec_deployment("stalls", drafter("hangs"), trial=LONG_WINDOWS),
     spec_deployment("scaled", drafter("steady")),
     spec_deployment("edited", drafter("steady")),
     spec_deployment(
@@ -62,7 +61,7 @@ OBJECTS: tuple[Object, ...] = (
     ),
     spec_deployment("taken", replicas=1),
 )
-WITH_CLIENTS = ("story", "fades", "checked", "guarded", "stalls")
+WITH_CLIENTS = ("story", "fades", "checked", "guarded")
 # When what serves becomes slow.
 FADES: Mapping[str, Callable[[Status], bool]] = {
     "fades": serves_everywhere(FADING["name"]),
@@ -75,13 +74,11 @@ CLIENT_SECONDS = 600
 @dataclass(frozen=True)
 class Stage:
     """The namespace that the chart's operator serves, with the objects above in it; and two rollouts under
-    operators of their own, which are killed. `faded`: object -> when what it serves became slow, in seconds
-    since the epoch."""
+    operators of their own, which are killed."""
 
     kubectl: Kubectl
     journal: Journal
     killed: Mapping[str, Killed]
-    faded: Mapping[str, float]
 
     def events(self, name: str, reason: str) -> list[str]:
         """Messages of the Events about a SpecDeployment."""
@@ -106,34 +103,42 @@ def stage(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
         stack.enter_context(chart_operator(place, (kubectl.namespace,)))
         journal = Journal(kubectl)
         stack.callback(journal.close)
-        faded = _let_fade(kubectl, journal)
+        _let_fade(kubectl, journal)
+        _let_hang(kubectl, journal)
         # First of all what takes longest: each restart costs it windows.
         killed = stack.enter_context(killed_rollouts(place, tmp_path_factory.mktemp("killed")))
         kubectl.apply(SOMEBODYS_SERVICE)
         for body in OBJECTS:
             kubectl.apply(body)
         for one in killed.values():
-            one.journal.wait(NAME, _serves, seconds=120, what="a ready fleet")
+            one.journal.wait(NAME, _serves, what="a ready fleet")
             start_clients(one.kubectl, NAME)
         for name in WITH_CLIENTS:
-            journal.wait(name, _serves, seconds=120, what="a ready fleet")
+            journal.wait(name, _serves, what="a ready fleet")
             start_clients(kubectl, name, timeout=CLIENT_SECONDS)
         start_clients(kubectl, "guarded", "--extra", '{"min_p": 0.1}', "--rate", "2", pod=PICKY_CLIENTS)
-        yield Stage(kubectl, journal, killed, faded)
+        yield Stage(kubectl, journal, killed)
 
 
 def _serves(status: Status) -> bool:
     return ready_reason(status) == "Serving"
 
 
-def _let_fade(kubectl: Kubectl, journal: Journal) -> Mapping[str, float]:
-    """Drafters become slow as soon as they serve as FADES says; names and instants are added as they do."""
-    faded: dict[str, float] = {}
+def _let_fade(kubectl: Kubectl, journal: Journal) -> None:
+    """Drafters become slow as soon as they serve as FADES says."""
     for name, check in FADES.items():
 
         def act(name: str = name) -> None:
             lower_acceptance(kubectl, name, FADING["name"])
-            faded[name] = time.time()
 
         journal.listeners.append(Cue(name, check, act).seen)
-    return faded
+
+
+def _let_hang(kubectl: Kubectl, journal: Journal) -> None:
+    """An engine hangs as soon as it is ready, before its first request: it shows none from then on."""
+
+    def act() -> None:
+        set_knobs(kubectl, "stalls", "hangs", "fail=hang")
+        start_clients(kubectl, "stalls", timeout=CLIENT_SECONDS)
+
+    journal.listeners.append(Cue("stalls", lambda s: trial_state(s) == "WarmingUp", act).seen)

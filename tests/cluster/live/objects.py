@@ -111,6 +111,11 @@ def stop_clients(kubectl: Kubectl, name: str, *, pod: str = "") -> dict[str, Any
 
 def lower_acceptance(kubectl: Kubectl, name: str, drafter: str) -> None:
     """What is served changes: every pod of the drafter accepts little from now on."""
+    set_knobs(kubectl, name, drafter, *FADED)
+
+
+def set_knobs(kubectl: Kubectl, name: str, drafter: str, *knobs: str) -> None:
+    """Every engine of the drafter behaves otherwise from now on."""
     selector = f"--selector=specdeploy.dev/name={name},specdeploy.dev/drafter={drafter}"
     for pod in kubectl.run("get", "pods", selector, "--output=name").split():
-        kubectl.run("exec", pod, "--", "vllm", "set", *FADED)
+        kubectl.run("exec", pod, "--", "vllm", "set", *knobs)
