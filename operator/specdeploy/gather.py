@@ -221,10 +221,10 @@ class Gatherer:
     async def _measure(
         self, subject: Subject | None, seen: Observation, ips: Mapping[str, str], memory: Memory
     ) -> Measured | None:
-        if subject is None:  # no pod is ready: what was told of pods is over
-            memory.unreadable, memory.troubles, memory.silences = {}, {}, {}
+        if subject is None:  # no pod is ready, or the spec can't be read
+            memory.unreadable, memory.troubles = {}, {}
             return Measured(None, {})
-        measured = await self._measurer.measure(subject, seen, ips, memory.pulse)
+        measured = await self._measurer.measure(subject, seen, ips, memory.watch)
         if measured is not None:
             tell(subject.label, measured, memory.troubles)
             memory.troubles = measured.troubles

@@ -15,7 +15,7 @@ from specdeploy.metrics.pulse import Pulse, Reply
 from specdeploy.metrics.sample import Sample, ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow, WindowBook, window_end, window_index
 from specdeploy.rollout import Observation, Pod
-from specdeploy.rollout.observation import Silence
+from specdeploy.rollout.stalls import Silences
 
 log = logging.getLogger(__name__)
 
@@ -43,14 +43,45 @@ class Subject:
         return window_end(self.last_window(now) + 1, seconds=self.window_seconds, uid=self.uid)
 
 
+class Watch:
+    """Over the pods of one object between its readings: their pulse, and the questions that are open."""
+
+    def __init__(self) -> None:
+        self.pulse = Pulse()
+        self._open: dict[str, asyncio.Task[Reply]] = {}
+
+    def put(self, uid: str, question: asyncio.Task[Reply] | None) -> None:
+        """A question to a pod; None: it could not be put now."""
+        if question is not None:
+            self._open[uid] = question
+
+    def replies(self) -> dict[str, Reply]:
+        """What has come of the questions by now. An answer is told once."""
+        told = {uid: _reply(question) for uid, question in self._open.items()}
+        self._open = {uid: question for uid, question in self._open.items() if told[uid] is Reply.OPEN}
+        return told
+
+
+def _reply(question: asyncio.Task[Reply]) -> Reply:
+    if not question.done():
+        return Reply.OPEN
+    if question.cancelled():
+        return Reply.UNREACHED
+    failure = question.exception()
+    if failure is not None:
+        log.error("a question to a pod failed", exc_info=failure)
+        return Reply.UNREACHED
+    return question.result()
+
+
 @dataclass(frozen=True)
 class Measured:
     """`window`: the one that has just ended (None: there is nothing to judge); `failures`: pod name -> why
-    it could not be read; `silences`: of pods that give no token, by name."""
+    it could not be read; `silences`: of pods in which nothing moves."""
 
     window: MeasuredWindow | None
     failures: Mapping[str, ScrapeFailure]
-    silences: Mapping[str, Silence] = field(default_factory=dict)
+    silences: Silences = field(default_factory=dict)
 
     @property
     def troubles(self) -> dict[str, str]:
@@ -58,11 +89,6 @@ class Measured:
         found = {
             f"pod {name} can't be measured": f"{failure.kind}: {failure.message}"
             for name, failure in self.failures.items()
-        }
-        found |= {
-            f"pod {name} gives no token": f"{silence.held:.0f} requests are held"
-            for name, silence in self.silences.items()
-            if silence.seconds > 0
         }
         obstacle = self.window.window.obstacle if self.window else None
         return found if obstacle is None else {**found, obstacle.reason: obstacle.message}
@@ -80,18 +106,20 @@ class Measurer:
         return await self._reader.version(Target(pod.uid, ip, PORT))
 
     async def measure(
-        self, subject: Subject, seen: Observation, ips: Mapping[str, str], pulse: Pulse
+        self, subject: Subject, seen: Observation, ips: Mapping[str, str], watch: Watch
     ) -> Measured | None:
-        """The window that ended last. None: it was closed before, its pods are not asked again. `ips`: by
-        the uid of the pod; `pulse`: of this object."""
+        """The window that ended last. None: it was closed before, its pods are not read again. `ips`: by
+        the uid of the pod; `watch`: over the pods of this object."""
         index = subject.last_window(seen.now)
         if self._book.done(subject.uid, index):
             return None
-        ready = [p for p in seen.pods if _measurable(p, subject.arms) and p.uid in ips]
-        targets = {p.uid: Target(p.uid, ips[p.uid], PORT) for p in ready}
+        up = {p.uid: p for p in seen.pods if p.ready and not p.terminating and p.uid in ips}
+        ready = [p for p in up.values() if p.template in subject.arms]
+        targets = {uid: Target(uid, ips[uid], PORT) for uid in up}
         samples = await self._reader.read(list(targets.values()))
-        replies = await self._ask([targets[uid] for uid in pulse.feel(samples)], subject.model)
-        silences = pulse.note(samples, replies, seen.now)
+        felt = watch.pulse.feel(samples, watch.replies(), seen.now)
+        for uid in felt.ask:
+            watch.put(uid, self._reader.question(targets[uid], subject.model))
         edited = {d.template for d in seen.deployments if d.edited}
         window = self._book.close(
             subject.uid,
@@ -102,12 +130,8 @@ class Measurer:
             stored_index=subject.stored,
             compared=subject.compared,
         )
-        silent = {p.name: silences[p.uid] for p in ready if p.uid in silences}
-        return Measured(window, _failures(ready, samples), silent)
-
-    async def _ask(self, targets: Sequence[Target], model: str) -> dict[str, Reply]:
-        replies = await asyncio.gather(*(self._reader.ask(target, model) for target in targets))
-        return {target.uid: reply for target, reply in zip(targets, replies, strict=True)}
+        silences = {(uid, up[uid].restarts): silence for uid, silence in felt.silences.items()}
+        return Measured(window, _failures(ready, samples), silences)
 
 
 def tell(label: str, measured: Measured, known: Collection[str]) -> None:
@@ -118,10 +142,6 @@ def tell(label: str, measured: Measured, known: Collection[str]) -> None:
             log.warning("%s: %s: %s", label, what, why)
     for pod, gap in measured.window.gaps.items() if measured.window else ():
         log.debug("%s: pod %s gave no evidence: %s: %s", label, pod, gap.reason, gap.message)
-
-
-def _measurable(pod: Pod, arms: Mapping[str, str]) -> bool:
-    return pod.ready and not pod.terminating and pod.template in arms
 
 
 def _failures(

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from specdeploy.answers import Heard, Start
-from specdeploy.metrics.pulse import Pulse
-from specdeploy.rollout.observation import HICCUP_SECONDS, Silence
+from specdeploy.measure import Watch
+from specdeploy.rollout.observation import HICCUP_SECONDS
 from specdeploy.rollout.quiet import Kept
+from specdeploy.rollout.stalls import Silences
 
 # Words that change each time (the id of a request) would change the status, which is a new pass, for ever.
 WORDS_SECONDS = 60.0
@@ -91,7 +92,7 @@ class Memory:
     `unreadable`: pod name -> why its counters could not be read in the last window. `troubles`: what was
     logged of that window. `kept`: quiet parts of the status that are not stored yet; `written`: when the
     status was last written, or first looked at (seconds since the epoch). `heard`: what engines answered
-    before they were ready. `pulse`, `silences`: of its engines; pod name -> how long one gave no token.
+    before they were ready. `watch`: over its engines; `silences`: of those in which nothing moves.
     `version`: an image and the version that an engine with it has told; `asked`: pod
     uid -> how often it was asked for it.
     """
@@ -109,8 +110,8 @@ class Memory:
     kept: Kept | None = None
     written: float | None = None
     heard: dict[Start, Heard] = field(default_factory=dict)
-    pulse: Pulse = field(default_factory=Pulse)
-    silences: Mapping[str, Silence] = field(default_factory=dict)
+    watch: Watch = field(default_factory=Watch)
+    silences: Silences = field(default_factory=dict)
     version: tuple[str, str] | None = None
     asked: Counter[str] = field(default_factory=Counter)
 

@@ -4,104 +4,152 @@ from dataclasses import replace
 
 import pytest
 
-from specdeploy.metrics.pulse import Pulse, Reply
+from specdeploy.metrics.counters import EngineCounters
+from specdeploy.metrics.pulse import Felt, Pulse, Reply
 from specdeploy.metrics.sample import FailureKind, Sample, ScrapeFailure
 from specdeploy.rollout.observation import Silence
 from tests.metrics.samples import PLAIN, sample
 
 LOST = ScrapeFailure(FailureKind.TIMEOUT, "no complete answer within 5 s")
 EPOCH = 1_800_000_000.0
-MINUTE = 60.0
+IDLE = replace(PLAIN, requests_running=0.0, requests_waiting=0.0)
+HOLDS = replace(PLAIN, requests_running=3.0)
 
 
-def engine(
-    time: float, tokens: float, running: float = 0.0, waiting: float = 0.0, start: float = 1.0
-) -> Sample:
-    gauges = {"requests_running": running, "requests_waiting": waiting}
-    return sample(time, replace(PLAIN, generation_tokens=tokens, **gauges), process_start=start)
+class Fleet:
+    """Readings a minute apart (or `apart`); every question has the reply `reply` at the next reading."""
+
+    def __init__(self, reply: Reply = Reply.OPEN, apart: float = 60.0, start: float = 1.0) -> None:
+        self.pulse, self.reply, self.apart, self.start = Pulse(), reply, apart, start
+        self.time = 0.0
+        self.asked: set[str] = set()
+        self.felt = Felt({}, frozenset())
+
+    def read(self, **pods: EngineCounters | ScrapeFailure) -> Felt:
+        replies = dict.fromkeys(self.asked, self.reply)
+        self.felt = self.pulse.feel(
+            {uid: self._sample(page) for uid, page in pods.items()}, replies, EPOCH + self.time
+        )
+        self.asked = (self.asked if self.reply is Reply.OPEN else set()) | self.felt.ask
+        self.time += self.apart
+        return self.felt
+
+    def _sample(self, page: EngineCounters | ScrapeFailure) -> Sample | ScrapeFailure:
+        return page if isinstance(page, ScrapeFailure) else sample(self.time, page, process_start=self.start)
+
+    def seconds(self) -> dict[str, float]:
+        return {uid: silence.seconds for uid, silence in self.felt.silences.items()}
 
 
-def read(
-    pulse: Pulse, readings: dict[str, Sample | ScrapeFailure], reply: Reply = Reply.NOTHING
-) -> tuple[frozenset[str], dict[str, Silence]]:
-    """One reading, in which whoever is asked replies so: who was asked, and who is silent."""
-    asked = pulse.feel(readings)
-    time = max((s.time for s in readings.values() if isinstance(s, Sample)), default=0.0)
-    return asked, pulse.note(readings, dict.fromkeys(asked, reply), EPOCH + time)
+def after(tokens: float, engine: EngineCounters = IDLE) -> EngineCounters:
+    return replace(engine, generation_tokens=engine.generation_tokens + tokens)
 
 
-@pytest.mark.parametrize(
-    ("running", "waiting", "tokens", "silent"),
-    [
-        (3.0, 0.0, (5, 5, 5), Silence(3.0, EPOCH + 60, 60.0)),
-        (0.0, 2.0, (5, 5, 5), Silence(2.0, EPOCH + 60, 60.0)),
-        (3.0, 0.0, (4, 5, 5), Silence(3.0, EPOCH + 120, 0.0)),
-        (3.0, 0.0, (5, 5, 6), None),
-        (0.0, 0.0, (5, 5, 5), None),
-    ],
-    ids=["runs", "waits", "since the reading that saw no token", "a token is enough", "nobody asks"],
-)
-def test_who_holds_requests_and_gives_no_token_is_silent(
-    running: float, waiting: float, tokens: tuple[float, ...], silent: Silence | None
-) -> None:
-    pulse = Pulse()
-    for turn, count in enumerate(tokens):
-        asked, silences = read(pulse, {"a": engine(turn * MINUTE, count, running, waiting)})
-        assert asked == frozenset()
-    assert silences.get("a") == silent
-
-
+@pytest.mark.parametrize("engine", [IDLE, HOLDS], ids=["it shows no request", "it shows some"])
 @pytest.mark.parametrize(
     ("reply", "seconds"),
-    [(Reply.NOTHING, 120.0), (Reply.TOKEN, None), (Reply.REFUSED, None), (Reply.UNREACHED, None)],
+    [
+        (Reply.OPEN, [0, 0, 60, 120]),
+        (Reply.NOTHING, [0, 0, 60, 120]),
+        (Reply.TOKEN, [0, 0, 0, 0]),
+        (Reply.UNREACHED, [0, 0, 0, 0]),
+    ],
 )
-def test_an_idle_pod_beside_busy_ones_is_asked_and_silent_if_it_does_not_answer(
-    reply: Reply, seconds: float | None
+def test_a_pod_in_which_nothing_moves_is_silent_from_the_question_on_that_it_leaves_open(
+    engine: EngineCounters, reply: Reply, seconds: list[float]
 ) -> None:
-    pulse = Pulse()
-    for turn in range(4):
-        asked, silences = read(
-            pulse, {"busy": engine(turn * MINUTE, 100.0 * turn), "idle": engine(turn * MINUTE, 7)}, reply
-        )
-    found = silences.get("idle")
-    assert (found.seconds if found else None) == seconds
-    assert found is None or (found.held, found.asked) == (1.0, True)
-    assert asked == (frozenset() if reply is Reply.REFUSED else frozenset({"idle"}))
+    fleet = Fleet(reply)
+    seen = []
+    for _ in seconds:
+        fleet.read(a=engine)
+        seen.append(fleet.seconds().get("a", 0.0))
+    assert seen == seconds
+    if reply is Reply.OPEN:
+        assert fleet.felt.silences["a"] == Silence(EPOCH + 60, 120.0)
 
 
-def test_where_all_clients_wait_for_a_pod_that_hangs_it_is_asked_on_though_nobody_gives_a_token() -> None:
-    pulse = Pulse()
-    for turn, tokens in enumerate((0, 100, 100, 100, 100)):
-        readings = {"other": engine(turn * MINUTE, tokens), "hung": engine(turn * MINUTE, 0)}
-        asked = pulse.feel(readings)
-        replies = {uid: Reply.TOKEN if uid == "other" else Reply.NOTHING for uid in asked}
-        silences = pulse.note(readings, replies, EPOCH)
-    assert asked == {"hung"}
-    assert {uid: found.seconds for uid, found in silences.items()} == {"hung": 180.0}
+@pytest.mark.parametrize(
+    "moved",
+    [
+        after(1, HOLDS),
+        replace(HOLDS, requests_running=4.0),
+        replace(HOLDS, requests_waiting=7.0),
+        replace(HOLDS, kv_usage=0.7),
+        replace(HOLDS, prompt_tokens=9_000.0),
+    ],
+    ids=["a token", "a request more", "one that waits", "the cache of a long prompt", "its end"],
+)
+def test_an_engine_in_which_anything_moves_lives(moved: EngineCounters) -> None:
+    fleet = Fleet()
+    for page in (HOLDS, HOLDS, moved, moved):
+        fleet.read(a=page)
+    assert fleet.seconds() == {}
 
 
-def test_an_object_that_nobody_uses_is_asked_once_after_its_last_traffic_and_then_left_alone() -> None:
-    pulse, tokens, asked = Pulse(), 100.0, []
-    read(pulse, {"a": engine(0, 0)})
-    for turn in range(1, 6):
-        named, silences = read(pulse, {"a": engine(turn * MINUTE, tokens)}, Reply.TOKEN)
-        tokens += len(named)  # what it gave is counted like any other token
-        asked.append(len(named))
-    assert asked == [0, 1, 0, 0, 0]
-    assert silences == {}
+@pytest.mark.parametrize(
+    ("engine", "silence"),
+    [(HOLDS, Silence(EPOCH + 60, 120.0, asked=False)), (IDLE, None)],
+    ids=["with requests in it", "idle: nothing is known"],
+)
+def test_one_that_takes_no_questions_is_silent_by_the_requests_that_it_shows(
+    engine: EngineCounters, silence: Silence | None
+) -> None:
+    fleet = Fleet(Reply.REFUSED)
+    asked = [fleet.read(a=engine).ask for _ in range(4)]
+    assert asked == [frozenset(), {"a"}, frozenset(), frozenset()], "once for each process"
+    assert fleet.felt.silences.get("a") == silence
 
 
-def test_a_pod_that_could_not_be_read_once_keeps_its_silence_and_one_that_is_gone_does_not() -> None:
-    pulse = Pulse()
-    for turn in range(3):
-        read(pulse, {uid: engine(turn * MINUTE, 5, running=1) for uid in "ab"})
-    read(pulse, {"a": LOST})
-    _, silences = read(pulse, {uid: engine(4 * MINUTE, 5, running=1) for uid in "ab"})
-    assert {uid: found.seconds for uid, found in silences.items()} == {"a": 180.0}
+def test_where_all_clients_wait_for_the_pod_that_hangs_it_is_found() -> None:
+    fleet = Fleet()
+    for tokens in (0, 100, 200, 200, 200):
+        fleet.read(other=after(tokens), hung=IDLE)
+        fleet.asked.discard("other")
+    assert fleet.seconds() == {"hung": 180.0}
+
+
+def test_an_object_that_nobody_uses_is_asked_once_and_once_after_each_traffic() -> None:
+    fleet, tokens, asked = Fleet(Reply.TOKEN), 0.0, []
+    for users in (0, 0, 0, 0, 50, 0, 0, 0, 0):
+        tokens += users + len(fleet.asked)  # ours are counted like any other
+        asked.append(len(fleet.read(a=after(tokens)).ask))
+    assert asked == [0, 1, 0, 0, 0, 1, 0, 0, 0]
+    assert fleet.seconds() == {}
+
+
+def test_short_windows_ask_no_more_often() -> None:
+    fleet = Fleet(apart=5.0)
+    asked = [bool(fleet.read(a=IDLE).ask) for _ in range(20)]
+    assert asked.index(True) == 6
+    assert sum(asked) == 1
+    assert fleet.seconds() == {"a": 65.0}
+
+
+def test_a_pod_that_can_not_be_read_now_and_then_stays_silent_and_one_that_is_gone_does_not() -> None:
+    fleet = Fleet()
+    for _ in range(3):
+        fleet.read(a=IDLE, b=IDLE)
+    fleet.read(a=LOST)
+    assert fleet.seconds() == {"a": 60.0}
+    fleet.read(a=IDLE, b=IDLE)
+    assert fleet.seconds() == {"a": 180.0}
+
+
+@pytest.mark.parametrize("lost", [Reply.UNREACHED, Reply.NOTHING])
+def test_a_question_that_came_to_nothing_is_put_again_and_the_silence_lasts(lost: Reply) -> None:
+    fleet = Fleet()
+    for _ in range(3):
+        fleet.read(a=IDLE)
+    fleet.reply = lost
+    assert fleet.read(a=IDLE).ask == {"a"}
+    fleet.reply = Reply.OPEN
+    fleet.read(a=IDLE)
+    assert fleet.seconds() == {"a": 180.0}
 
 
 def test_another_process_in_the_same_pod_begins_anew() -> None:
-    pulse = Pulse()
-    for turn, start in enumerate((1.0, 1.0, 1.0, 2.0, 2.0)):
-        _, silences = read(pulse, {"a": engine(turn * MINUTE, 5, running=1, start=start)})
-    assert silences["a"].seconds == 0.0
+    fleet = Fleet()
+    for start in (1.0, 1.0, 1.0, 2.0):
+        fleet.start = start
+        fleet.read(a=IDLE)
+    assert fleet.seconds() == {}

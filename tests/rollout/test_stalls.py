@@ -1,6 +1,5 @@
 """Engines that hang while /health says 200: on trial, while they take over, while they serve."""
 
-from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,7 @@ from specdeploy.rollout.stalls import with_stalls
 from tests.rollout.scenes import DFLASH, EAGLE, FAST, fresh, on_trial, served
 from tests.rollout.world import Engine, World, spec
 
-MINUTE = Silence(3.0, 0.0, 60.0)
+MINUTE, LASTS = Silence(0.0, 60.0), Silence(0.0, 300.0)
 LOOPS = {"restarts": 3, "ready": False, "started": False, "waiting": ("CrashLoopBackOff", "back-off")}
 CRASHED = Exit(1, "Error", "ValueError: no")
 
@@ -20,9 +19,9 @@ CRASHED = Exit(1, "Error", "ValueError: no")
 def silent(world: World, drafter: str, count: int, silence: Silence = MINUTE) -> Step:
     """A pass in which so many pods of a drafter are so."""
     seen = world.peek()
-    names = [p.name for p in seen.pods if f"-{drafter}-" in p.name]
-    assert len(names) >= count
-    stalled = with_stalls(seen.pods, dict.fromkeys(names[:count], silence))
+    mine = [(p.uid, p.restarts) for p in seen.pods if f"-{drafter}-" in p.name]
+    assert len(mine) >= count
+    stalled = with_stalls(seen.pods, dict.fromkeys(mine[:count], silence))
     return advance(replace(seen, pods=stalled, window=None), world.known)
 
 
@@ -34,21 +33,19 @@ def outcome(step: Step) -> tuple[str, str | None] | None:
 @pytest.mark.parametrize(
     ("silence", "words"),
     [
-        (Silence(3.0, 0.0, 55.0), "it has given no token since 1970-01-01T00:00:00Z (pod gemma-eagle-"),
-        (
-            Silence(1.0, 0.0, 65.0, asked=True),
-            "it has answered nothing since 1970-01-01T00:00:00Z (pod gemma-eagle-",
-        ),
-        (Silence(3.0, 0.0, 54.0), None),
-        (Silence(3.0, 0.0, 0.0), None),
+        (Silence(0.0, 55.0), "left a request for one token unanswered"),
+        (Silence(0.0, 65.0, asked=False), "held requests without a token"),
+        (Silence(0.0, 54.0), None),
+        (Silence(0.0, 0.0), None),
     ],
-    ids=["a late pass, then a punctual one", "it was asked", "too short", "one reading"],
+    ids=["a late pass, then a punctual one", "it takes no questions", "too short", "one reading"],
 )
 def test_no_token_for_a_minute_ends_a_trial(silence: Silence, words: str | None) -> None:
     step = silent(on_trial("Measuring"), "eagle", 1, silence)
     assert outcome(step) == (None if words is None else ("Unhealthy", "Stalled"))
     for verdict in step.status.verdicts or []:
-        assert (verdict.message or "").startswith(f"eagle: {words}")
+        told = f"eagle: its engine stands still: it has {words} since 1970-01-01T00:00:00Z (pod gemma-eagle-"
+        assert (verdict.message or "").startswith(told)
 
 
 @pytest.mark.parametrize(("count", "found"), [(1, "Inconclusive"), (2, "Unhealthy")])
@@ -82,32 +79,51 @@ def test_a_crash_of_one_of_several_pods_on_trial_is_no_quarantine(
 
 
 @pytest.mark.parametrize(
-    ("count", "found", "serves"),
-    [(1, "Inconclusive", "baseline"), (4, "Unhealthy", "baseline")],
+    ("count", "silence", "found"),
+    [(1, LASTS, "Inconclusive"), (4, LASTS, "Unhealthy"), (4, MINUTE, "Promoted"), (1, MINUTE, "Promoted")],
 )
-def test_a_promotion_whose_pods_stand_still_goes_back(count: int, found: str, serves: str) -> None:
-    world = deepcopy(
-        fresh(DFLASH, replicas=16).run(
-            20_000, lambda w: w.replicas().get("dflash") == 8 and all(w.ready(p) for p in w.pods)
-        )
+def test_a_promotion_goes_back_when_its_pods_stand_still_for_longer_than_an_engine_compiles(
+    count: int, silence: Silence, found: str
+) -> None:
+    world = fresh(DFLASH, replicas=16).run(
+        20_000, lambda w: w.replicas().get("dflash") == 8 and all(w.ready(p) for p in w.pods)
     )
-    step = silent(world, "dflash", count)
-    assert outcome(step) == (found, "Stalled")
+    step = silent(world, "dflash", count, silence)
+    told = outcome(step)
+    assert told is not None
+    assert told[0] == found
     assert step.status.serving is not None
-    assert step.status.serving.name == serves
+    assert step.status.serving.name == ("dflash" if found == "Promoted" else "baseline")
 
 
 @pytest.mark.parametrize(
-    ("count", "serves"), [(1, "dflash"), (2, "baseline"), (3, "baseline")], ids=["one of 3", "two", "all"]
+    ("count", "silence", "serves"),
+    [
+        (1, LASTS, "dflash"),
+        (2, LASTS, "baseline"),
+        (3, LASTS, "baseline"),
+        (3, MINUTE, "dflash"),
+    ],
+    ids=["one of 3", "two", "all", "for a minute"],
 )
-def test_what_serves_and_stands_still_is_taken_off(count: int, serves: str) -> None:
-    step = silent(served(), "dflash", count)
+def test_what_serves_and_stands_still_is_taken_off(count: int, silence: Silence, serves: str) -> None:
+    step = silent(served(), "dflash", count, silence)
     assert step.status.serving is not None
     assert step.status.serving.name == serves
     if serves == "baseline":
         assert outcome(step) == ("Unhealthy", "Stalled")
         told = [event.message for event in step.events if event.reason == "NowServing"]
         assert told[0].startswith("baseline serves: dflash gives no token")
+        assert step.status.rollback is not None
+
+
+def test_no_drafter_is_taken_off_while_the_baseline_stands_still_too() -> None:
+    world = served()
+    for name in ("dflash", "baseline"):
+        world.engines[name] = Engine(silent=True)
+    world.run(900)
+    assert world.verdicts() == {"dflash": "Promoted"}
+    assert world.serving() == "dflash"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +134,7 @@ def test_what_serves_and_stands_still_is_taken_off(count: int, serves: str) -> N
         (4, "False", "False", "EngineFailing"),
     ],
 )
-def test_pods_that_give_no_token_do_not_count_as_answering_and_are_named(
+def test_pods_that_stand_still_do_not_count_as_answering_and_are_named(
     count: int, ready: str, available: str, reason: str
 ) -> None:
     step = silent(World(spec(replicas=4)).run(60), "baseline", count)
@@ -127,22 +143,37 @@ def test_pods_that_give_no_token_do_not_count_as_answering_and_are_named(
     words = found[Kind.READY]
     assert words is not None
     assert words.reason == reason
-    assert "it has given no token since 1970-01-01T00:00:00Z (pod gemma-baseline-" in words.message
+    assert "unanswered since 1970-01-01T00:00:00Z (pod gemma-baseline-" in words.message
+    [event] = [event.message for event in step.events if event.reason == "EngineStalled"]
+    assert "no sign of life since 1970-01-01T00:00:00Z" in event
+    assert f"Warning: {event}." in (step.status.message or "")
 
 
-def test_a_stall_that_lasts_is_written_once() -> None:
-    world = World(spec(replicas=4)).run(100)
+def test_a_stall_that_lasts_is_told_once() -> None:
+    world = World(spec(replicas=4), engines={"baseline": Engine(silent=True, load=5000)})
+    world.engines["baseline"] = Engine()
+    world.run(100)
+    for pod in world.pods[1:]:
+        pod.drafter = "others"
     world.engines["baseline"] = Engine(silent=True)
-    world.run(300)
-    before = world.status
     world.run(600)
-    told = [world.status["conditions"], before["conditions"]]
-    assert told[0] == told[1]
+    assert sum("EngineStalled" in event for event in world.events) == 1
 
 
 def test_a_drafter_that_hangs_in_service_gives_its_pods_back() -> None:
     world = served()
     world.engines["dflash"] = replace(FAST, silent=True)
-    world.run(900)
+    world.run(1500)
     assert world.verdicts() == {"dflash": "Unhealthy"}
     assert world.replicas() == {"baseline": 4}
+
+
+def test_a_baseline_that_stands_still_is_made_anew_and_its_trial_goes_on() -> None:
+    world = on_trial("Measuring")
+    before = {pod.uid for pod in world.pods if pod.drafter == "baseline"}
+    world.engines["baseline"] = Engine(silent=True)
+    world.run(500, lambda w: not before & {pod.uid for pod in w.pods})
+    assert not before & {pod.uid for pod in world.pods}
+    world.engines["baseline"] = Engine()
+    world.settle()
+    assert world.verdicts() == {"eagle": "Promoted"}

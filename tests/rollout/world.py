@@ -141,7 +141,7 @@ class World:
     _line: str = ""
     _seen: object = None
     _spec: tuple[dict[str, Any], Reading] | None = None
-    _silences: dict[str, Silence] = field(default_factory=dict)
+    _silences: dict[tuple[str, int], Silence] = field(default_factory=dict)
     _read: tuple[dict[str, Any], tuple[Status, tuple[str, ...]]] | None = None
 
     def engine(self, drafter: str) -> Engine:
@@ -286,9 +286,9 @@ class World:
 
     def _note_silent(self) -> None:
         """As the operator remembers it from reading to reading."""
-        mute = {self._pod(p).name for p in self.pods if self.ready(p) and self.engine(p.drafter).silent}
-        since = {name: self._silences[name].since if name in self._silences else self.now for name in mute}
-        self._silences = {name: Silence(3.0, first, self.now - first) for name, first in since.items()}
+        mute = {(p.uid, 0) for p in self.pods if self.ready(p) and self.engine(p.drafter).silent}
+        since = {key: self._silences[key].since if key in self._silences else self.now for key in mute}
+        self._silences = {key: Silence(first, self.now - first) for key, first in since.items()}
 
     def _pod_window(self, pod: LivePod, index: int, age: float) -> PodWindow:
         engine = self.engine(pod.drafter)

@@ -165,7 +165,10 @@ class Stage:
         if request.url.path == "/version":
             self.versions.append(self.version)
             return httpx.Response(200 if self.version else 404, json={"version": self.version})
-        pod = next(p for p in self.cluster.of(PODS) if p["status"].get("podIP") == request.url.host)
+        here = (p for p in self.cluster.of(PODS) if p["status"].get("podIP") == request.url.host)
+        pod = next(here, None)
+        if pod is None:
+            raise httpx.ConnectError("no route to host")
         special = self.pages.get(pod["metadata"]["name"])
         return special(request) if special else httpx.Response(200, content=self._page(pod))
 

@@ -189,7 +189,7 @@ class VerdictReason(Word):
         "PodsRefused",
         "its pods were refused, or its Deployment for now; the message has the words",
     )
-    STALLED = "Stalled", "requests ran and no token came, with /health answering"
+    STALLED = "Stalled", "nothing moved in its engine and nobody was answered, with /health answering"
     BAD_CONFIG = "BadConfig", "the engine refused its arguments (exit code 2)"
     CRASHED = "Crashed", "the engine exited with an error"
     ENGINE_DIED = "EngineDied", "the engine died and the server left with exit code 0"
@@ -229,6 +229,7 @@ class EventReason(Word):
         "somebody edited a Service or budget of ours; put right, the editor is named",
     )
     ADOPTED = "Adopted", "an orphaned Deployment was taken over, as the annotation specdeploy.dev/adopt asks"
+    ENGINE_STALLED = "EngineStalled", "a pod stands still; the message says since when and what to do"
     STATUS_MALFORMED = "StatusMalformed", "a part of status could not be read; built anew"
 
 

@@ -1,10 +1,48 @@
-"""Which checkpoints of the catalogue are targets and which are heads. `rules` asks here."""
+"""Which checkpoints of the catalogue are targets, which are heads and which small models. `rules` asks here."""
+
+from typing import NamedTuple
 
 from .catalogue.entries import Checkpoint, Target
+from .catalogue.variants import original_of
+from .options import PATH_METHODS
 from .setting import Candidate, Setting
 
 # Methods whose checkpoint is a head: some layers that read a target's hidden states.
 HEADS = ("eagle", "eagle3", "dflash", "dspark")
+# Families that vLLM drafts with as they are. Of others that have mtp layers it takes those, and the method for
+# mtp, whatever was asked for.
+_WHOLE = ("gpt-oss", "laguna", "llama3", "qwen3")
+
+
+class SmallModel(NamedTuple):
+    """A model that is served by itself, as a drafter. `vocabulary`: in tokens; None: unknown. `is_read`: whether
+    that is of its config.json."""
+
+    vocabulary: int | None
+    is_read: bool
+
+
+def small_model(candidate: Candidate) -> SmallModel | None:
+    """What the catalogue knows of the model that a draft_model drafter names: as a drafter, or as a target; None
+    where it knows none, or vLLM takes it for another method's checkpoint."""
+    name, known = candidate.drafter.model, candidate.known
+    if candidate.drafter.method != "draft_model" or name is None or _is_taken(name):
+        return None
+    if known is not None and known.method == "draft_model" and known.vocabulary is not None:
+        return SmallModel(known.vocabulary, known.config is not None)
+    targets = candidate.setting.catalogue
+    exact = next((each for each in targets if each.model == name), None)
+    found = exact or original_of(name, targets)
+    if found is None or found.family not in _WHOLE:
+        return None
+    by_name = exact is None or (
+        name == candidate.setting.spec.model and candidate.setting.taken_for is not None
+    )
+    return SmallModel(found.vocabulary, found.config is not None and not by_name)
+
+
+def _is_taken(name: str) -> bool:
+    return any(word in name.lower() for word, _ in PATH_METHODS)
 
 
 def head_for(setting: Setting) -> tuple[Target, Checkpoint] | None:

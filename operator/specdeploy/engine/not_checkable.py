@@ -44,9 +44,25 @@ OF_DRAFTERS: tuple[NotCheckable, ...] = (
         _REFUSED,
     ),
     NotCheckable(
-        "a `draft_model` with another vocabulary than the target's, without `use_heterogeneous_vocab`",
+        "a `draft_model` with another vocabulary than the target's, without `use_heterogeneous_vocab`, where the "
+        "catalogue does not have the vocabularies of both",
         _CONFIG,
         _REFUSED,
+    ),
+    NotCheckable(
+        "a head whose vocabulary is not the target's, or lacks its map to it",
+        "vLLM compares none: heads of eagle, dflash and dspark have a smaller one by design",
+        "the trial: what it drafts is not accepted",
+    ),
+    NotCheckable(
+        "a `draft_model` of a family that has mtp layers: vLLM drafts with those and takes the method for mtp",
+        "the families differ by release, and it is no refusal",
+        "the start, where the layers do not fit the target; else the trial",
+    ),
+    NotCheckable(
+        "`--enable-eplb` with a `draft_model` that has another number of experts",
+        "no two models of the catalogue that vLLM would balance so share a vocabulary",
+        "the start: vLLM ends as it loads them",
     ),
     NotCheckable("`max_model_len` of the drafter above what its checkpoint allows", _CONFIG, _REFUSED),
     NotCheckable(
@@ -183,6 +199,16 @@ OF_ENGINES: tuple[NotCheckable, ...] = (
 
 # What no rule looks for, because no accepted release has it or SpecDeploy's own pods avoid it, and why.
 HANDLED: tuple[tuple[str, str], ...] = (
+    (
+        "`--enable-eplb` beside adaptive verification or a schedule of tokens by batch size",
+        "no release from 0.18 to 0.33 refuses it, and no report says that it goes wrong",
+    ),
+    (
+        "`--enable-eplb` with the experts in DeepSeek-V4's dspark: loading ended with a state that nothing had "
+        "set (#56387)",
+        "it was NVIDIA's model, ended in 0.30; on AMD's GPUs up to 0.33 vLLM builds the experts of DeepSeek-V4 "
+        "without balancing, the drafter's too",
+    ),
     (
         "ROCM_AITER_FA answers wrong with EAGLE-3 (#31625)",
         "ended by #32877, before the oldest release that is accepted",

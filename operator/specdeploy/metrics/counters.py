@@ -40,6 +40,8 @@ class EngineCounters:
     """A gauge: now, not since the start."""
     requests_waiting: float | None = None
     """A gauge: now, not since the start."""
+    kv_usage: float | None = None
+    """A gauge: the share of the KV cache that is taken."""
     kv_tokens: float | None = None
     """Tokens that the KV cache has room for; fixed when the engine starts."""
 

@@ -45,6 +45,7 @@ OPTIONAL = {
     "vllm:prefix_cache_hits_total": "prefix_hits",
     "vllm:num_requests_running": "requests_running",
     "vllm:num_requests_waiting": "requests_waiting",
+    "vllm:kv_cache_usage_perc": "kv_usage",
 }
 SPECULATION = {
     "vllm:spec_decode_num_drafts_total": "drafts",

@@ -6,6 +6,8 @@ question is put after the pages are in and its failure is nobody's: the length s
 A pod may be slow, endless, broken or gone, and none of that may stop the operator: every target ends as a
 Sample or a ScrapeFailure within `timeout_seconds` of its turn, with at most `concurrency` asked at once, and
 all of them within `budget_seconds`.
+
+Pods of which `pulse` doubts that they go on are asked for one token, which may take as long as it likes.
 """
 
 import asyncio
@@ -26,12 +28,16 @@ CONCURRENCY = 32
 BUDGET_SECONDS = 20.0
 MODELS_TIMEOUT_SECONDS = 2.0
 MAX_MODELS_BYTES = 256 * 1024
-TOKEN_SECONDS = 3.0
-"""In which an engine that shows no request gives one token."""
+QUESTION_SECONDS = 300.0
+"""How long a question is left open; nobody waits for its answer meanwhile."""
+MOST_QUESTIONS = 256
 
 # The plain text format is asked for by name: as OpenMetrics, prometheus_client writes vllm_x for vllm:x.
 # Compression is not asked for: a few KB of gzip can hold a body of gigabytes.
 _HEADERS = {"Accept": "text/plain; version=0.0.4", "Accept-Encoding": "identity"}
+
+# No key, no such route, no such model, not for completions: the next question would be answered so, too.
+_REFUSALS = frozenset({400, 401, 403, 404, 405, 422})
 
 _PAGE_FAILURES: dict[type[exposition.UnreadablePageError], FailureKind] = {
     exposition.GarbageError: FailureKind.GARBAGE,
@@ -98,6 +104,7 @@ class PodReader:
         self._budget_seconds = budget_seconds
         self._slots = asyncio.Semaphore(concurrency)
         self._contexts = Contexts()
+        self._questions: set[asyncio.Task[Reply]] = set()
 
     @classmethod
     def over(cls, transport: httpx.AsyncBaseTransport | None, *, clock: Callable[[], float]) -> Self:
@@ -125,24 +132,38 @@ class PodReader:
             return None
         return told_version(body)
 
-    async def ask(self, target: Target, model: str) -> Reply:
-        """Ask its engine for one token. Without the API key, which the operator never reads."""
-        body = {"model": model, "prompt": "1", "max_tokens": 1, "temperature": 0}
-        question = self._client.build_request(
-            "POST", target.completions_url, json=body, timeout=TOKEN_SECONDS
-        )
-        try:
-            async with asyncio.timeout(self._budget_seconds), self._slots:
-                response = await self._client.send(question, stream=True)
-                await response.aclose()
-        except httpx.ReadTimeout:
-            return Reply.NOTHING
-        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL):
-            return Reply.UNREACHED
-        return Reply.TOKEN if response.status_code == httpx.codes.OK else Reply.REFUSED
+    def question(self, target: Target, model: str) -> asyncio.Task[Reply] | None:
+        """Ask its engine for one token, while everything goes on; None while too many questions are open."""
+        if len(self._questions) >= MOST_QUESTIONS:
+            return None
+        question = asyncio.create_task(self._ask(target, model))
+        self._questions.add(question)
+        question.add_done_callback(self._questions.discard)
+        return question
 
     async def close(self) -> None:
+        questions = tuple(self._questions)
+        for question in questions:
+            question.cancel()
+        await asyncio.gather(*questions, return_exceptions=True)
         await self._client.aclose()
+
+    async def _ask(self, target: Target, model: str) -> Reply:
+        """Without the API key, which the operator never reads."""
+        body = {"model": model, "prompt": "1", "max_tokens": 1, "temperature": 0}
+        waits = httpx.Timeout(TIMEOUT_SECONDS, read=QUESTION_SECONDS)
+        request = self._client.build_request("POST", target.completions_url, json=body, timeout=waits)
+        try:
+            async with asyncio.timeout(QUESTION_SECONDS + TIMEOUT_SECONDS):
+                response = await self._client.send(request, stream=True)
+                await response.aclose()
+        except (TimeoutError, httpx.ReadTimeout):
+            return Reply.NOTHING
+        except (httpx.HTTPError, httpx.InvalidURL):
+            return Reply.UNREACHED
+        if response.status_code == httpx.codes.OK:
+            return Reply.TOKEN
+        return Reply.REFUSED if response.status_code in _REFUSALS else Reply.UNREACHED
 
     async def _in_turn(self, target: Target, due: float) -> Sample | ScrapeFailure:
         try:

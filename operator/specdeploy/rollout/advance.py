@@ -20,6 +20,7 @@ from specdeploy.rollout.retire import retire
 from specdeploy.rollout.scene import UNREADABLE, Scene, scene
 from specdeploy.rollout.serving import follow_spec, keep_version, remake_edited, succession_end
 from specdeploy.rollout.size import fitted
+from specdeploy.rollout.stalls import stand_still
 from specdeploy.rollout.stuck import stuck_moments
 from specdeploy.rollout.trial import abort, step_trial
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, LONGEST_SENTENCE, record, verdict_of
@@ -48,7 +49,18 @@ def advance(seen: Observation, status: Status) -> Step:
     status = arrived(view, status)
     status = fitted(describe(view, with_conditions(view, status)), view.listed)
     lost = (*(_lost(part) for part in seen.lost_status), *clocked)
-    events = (*lost, *_unknown(seen, before), *told, *invalid, *followed, *noted, *retired, *tried, *kept)
+    events = (
+        *lost,
+        *_unknown(seen, before),
+        *told,
+        *invalid,
+        *followed,
+        *noted,
+        *retired,
+        *tried,
+        *kept,
+        *_stalls(view, before),
+    )
     return Step(status, events, _next_check(view, status))
 
 
@@ -136,6 +148,13 @@ def _already_said(status: Status, name: str, revision: str, text: str) -> bool:
         and v.message in (None, text[:LONGEST_SENTENCE])
         for v in status.verdicts or []
     )
+
+
+def _stalls(view: Scene, before: Status) -> tuple[Event, ...]:
+    """Pods that stand still are told once, and again when they are others: the message has told the rest."""
+    still = stand_still(view.seen.pods)
+    known = before.message or ""
+    return () if still is None or still in known else (Event("Warning", "EngineStalled", still),)
 
 
 def _forget_mended(view: Scene, status: Status) -> Status:

@@ -12,6 +12,7 @@ from specdeploy.rollout.health import Ailment, ailment
 from specdeploy.rollout.observation import HICCUP_SECONDS, Pod
 from specdeploy.rollout.protected import protected
 from specdeploy.rollout.scene import Scene, settled, staged
+from specdeploy.rollout.stalls import stand_still
 from specdeploy.rollout.stuck import homeless, leaving, overstay
 
 Verdict = tuple[Literal["True", "False", "Unknown"], str, str]
@@ -158,7 +159,8 @@ def available(scene: Scene, status: Status) -> Verdict:
         )
         return "False", Reason.CAPACITY_LOST, text
     if up:
-        return "True", Reason.SERVING, f"{up} pods answer"
+        still = stand_still(scene.seen.pods)
+        return "True", Reason.SERVING, f"{up} pods answer" + (f"; {still}" if still else "")
     return "False", *_lack(scene, status, "no pod answers")
 
 

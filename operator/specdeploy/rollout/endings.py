@@ -15,11 +15,11 @@ from specdeploy.rollout.agreement import disagreement
 from specdeploy.rollout.allocate import needed
 from specdeploy.rollout.decision import Ending
 from specdeploy.rollout.evidence import load, outcome_of, settings_of, yardsticks
-from specdeploy.rollout.health import ailment
+from specdeploy.rollout.health import Ailment, ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
 from specdeploy.rollout.stuck import homeless
-from specdeploy.rollout.takeover import failed
+from specdeploy.rollout.takeover import everywhere, failed
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, backoff
 
 # How long the trial's pod may find no room, once what it borrowed is gone.
@@ -146,16 +146,24 @@ def edited(case: Case, _: Spec) -> Ending | None:
 def unhealthy(case: Case, spec: Spec) -> Ending | None:
     """Its engine can't run or gives no token: the only one, or half of several; or it could not be started
     for a reason that no drafter has, then it is tried again."""
-    found = ailment(case.pods, case.scene.now, spec.engine.startup_seconds)
-    if found is None:
-        return None
-    if found.of_engine and len(case.pods) > 1:
-        return failed(case.scene, case.trial, case.pods, spec)
-    if found.of_engine:
-        return Ending(Outcome.UNHEALTHY, found.reason, f"{case.trial.drafter}: {found.message}")
+    found = [each for pod in case.pods if (each := _ailment(case, pod, spec)) is not None]
+    blamed = next((each for each in found if each.of_engine), None)
+    if blamed is not None and len(case.pods) == 1:
+        return Ending(Outcome.UNHEALTHY, blamed.reason, f"{case.trial.drafter}: {blamed.message}")
+    ending = failed(case.scene, case.trial, case.pods, spec) if blamed is not None else None
+    other = next((each for each in found if not each.of_engine), None)
+    if ending is not None or other is None:
+        return ending
     wait = backoff(case.trial.attempt)
-    text = f"{case.trial.drafter}: {found.message}; nothing is said of the drafter, again in {wait:.0f} s"
-    return Ending(Outcome.INCONCLUSIVE, found.reason, text, retry_after=wait)
+    text = f"{case.trial.drafter}: {other.message}; nothing is said of the drafter, again in {wait:.0f} s"
+    return Ending(Outcome.INCONCLUSIVE, other.reason, text, retry_after=wait)
+
+
+def _ailment(case: Case, pod: Pod, spec: Spec) -> Ailment | None:
+    found = ailment((pod,), case.scene.now, spec.engine.startup_seconds)
+    if found is None or not everywhere(case.scene, case.trial, found):
+        return found
+    return replace(found, of_engine=False, message=f"{found.message}, and so do those of all other arms")
 
 
 def disagrees(case: Case, spec: Spec) -> Ending | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from specdeploy.api.status import instant
 from specdeploy.rollout.observation import Pod
+from specdeploy.rollout.stalls import lasts
 
 # Container states in which no engine ever starts. All arms have the same image, mounts and secrets: whatever
 # this is, it is not the drafter.
@@ -59,7 +60,7 @@ def ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | 
 def common_ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | None:
     """What fails an arm: half of its pods crash again and again now or stand still, and never only one of
     several (that may be its node or its GPU). None: nothing does."""
-    failing = [p for p in pods if p.silence is not None or _loops(p, startup_seconds)]
+    failing = [p for p in pods if lasts(p) or _loops(p, startup_seconds)]
     if not failing or len(failing) < common(len(pods)):
         return None
     found = ailment(failing, now, startup_seconds)
@@ -98,11 +99,8 @@ def _stalled(pod: Pod) -> Ailment | None:
     if pod.silence is None:
         return None
     since = instant(pod.silence.since)
-    if pod.silence.asked:
-        text = f"it has answered nothing since {since} (pod {pod.name}), although it shows no request"
-    else:
-        text = f"it has given no token since {since} (pod {pod.name}), with requests in it"
-    return Ailment(STALLED, f"{text} and calls itself healthy")
+    what = "left a request for one token unanswered" if pod.silence.asked else "held requests without a token"
+    return Ailment(STALLED, f"its engine stands still: it has {what} since {since} (pod {pod.name})")
 
 
 def _hopeless(pod: Pod) -> Ailment | None:

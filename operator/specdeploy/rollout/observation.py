@@ -37,16 +37,16 @@ class Unmade:
 
 @dataclass(frozen=True)
 class Silence:
-    """A pod that held requests at each of its last readings and gave no token between them.
+    """A pod in which nothing has moved although somebody waits for it.
 
-    `held`: requests at the last one. `since`: the first of them (seconds since the epoch); `seconds`: from
-    there to the last. `asked`: its gauges show no request, only ours was not answered.
+    `since`: the first reading of them all (seconds since the epoch); `seconds`: from there to the last.
+    `asked`: it has left the operator's question for one token unanswered; else it takes no questions, and
+    shows requests.
     """
 
-    held: float
     since: float
     seconds: float
-    asked: bool = False
+    asked: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

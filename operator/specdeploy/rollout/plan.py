@@ -96,10 +96,12 @@ def _drop_at_once(scene: Scene, status: Status, wanted: Mapping[str, int], count
 
 def _drop_idle(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:
     """Pods that are too many and not up serve nobody: they go first (a ReplicaSet picks them first). One that
-    was up and is not ready for a moment is no such pod: its engine would have to load again."""
-    for template in counts:
+    was up and is not ready for a moment is no such pod: its engine would have to load again. Those of a
+    Deployment of which all stand still go even if they are wanted: they are made anew."""
+    for template, count in counts.items():
         idle = sum(not p.ready and not p.started for p in scene.pods(template))
-        counts[template] -= min(idle, _surplus(template, wanted, counts))
+        dead = sum(not p.ready and p.silence is not None for p in scene.pods(template))
+        counts[template] -= max(min(idle, _surplus(template, wanted, counts)), min(dead, count))
 
 
 def _drop_next(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:

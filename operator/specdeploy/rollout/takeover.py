@@ -12,6 +12,7 @@ from specdeploy.rollout.decision import Ending
 from specdeploy.rollout.health import STALLED, Ailment, ailment, common, common_ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene
+from specdeploy.rollout.stalls import all_stand_still, lasts
 from specdeploy.rollout.verdicts import backoff
 from specdeploy.rollout.way_back import LARGEST_SHARE
 
@@ -33,10 +34,11 @@ def edit(scene: Scene, trial: TrialStatus) -> str:
 def failed(scene: Scene, trial: TrialStatus, pods: tuple[Pod, ...], spec: Spec) -> Ending | None:
     """Half of its engines are down after a crash, never came up or give no token: its configuration's fault.
     One of several that is lost for good holds everything up; that may be its node or its GPU."""
-    within = spec.engine.startup_seconds
-    when = "while it took over" if trial.state is TrialState.PROMOTING else "on trial"
+    within, promoting = spec.engine.startup_seconds, trial.state is TrialState.PROMOTING
+    when = "while it took over" if promoting else "on trial"
+    pods = tuple(replace(p, silence=None) if promoting and not lasts(p) else p for p in pods)
     down = [found for pod in pods if (found := _down(pod, scene.now, within)) is not None]
-    if down and len(down) >= common(len(pods)):
+    if down and len(down) >= common(len(pods)) and not everywhere(scene, trial, down[0]):
         text = f"{trial.drafter} {when}: {down[0].message}"
         loss = LARGEST_SHARE if down[0].reason == STALLED else 0.0
         return Ending(Outcome.UNHEALTHY, down[0].reason, text, loss=loss)
@@ -44,11 +46,16 @@ def failed(scene: Scene, trial: TrialStatus, pods: tuple[Pod, ...], spec: Spec) 
     if lost is None:
         return None
     wait = backoff(trial.attempt)
-    text = (
-        f"{trial.drafter} {when}: {lost.message}; one of {len(pods)} pods: nothing is said of the drafter, "
-        f"again in {wait:.0f} s"
-    )
+    why = "so do the others" if everywhere(scene, trial, lost) else f"one of {len(pods)} pods"
+    told = f"{trial.drafter} {when}: {lost.message}; {why}"
+    text = f"{told}: nothing is said of the drafter, again in {wait:.0f} s"
     return Ending(Outcome.INCONCLUSIVE, lost.reason, text, retry_after=wait)
+
+
+def everywhere(scene: Scene, trial: TrialStatus, found: Ailment) -> bool:
+    """Whether it is no fault of the drafter that its engines stand still: those of all others do, too."""
+    others = [p for p in scene.seen.pods if p.template != trial.template]
+    return found.reason == STALLED and all_stand_still(others)
 
 
 def _down(pod: Pod, now: float, within: int) -> Ailment | None:

@@ -28,8 +28,9 @@ def at_a_time(replicas: int, loss: float) -> int:
 
 def rolled_back(scene: Scene, status: Status, off: Serving, loss: float) -> Status:
     """The status in which what served, `off`, is on its way back. Pods that are not up go at once; where
-    there are no others it is no way."""
-    ready, pods = sum(p.ready for p in scene.pods(off.template)), at_a_time(scene.replicas, loss)
+    there are no others it is no way. One that stands still is up to a process that has not watched it."""
+    ready = sum(p.ready or p.silence is not None for p in scene.pods(off.template))
+    pods = at_a_time(scene.replicas, loss)
     if not ready:
         return status
     rollback = Rollback(

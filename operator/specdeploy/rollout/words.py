@@ -14,6 +14,7 @@ from specdeploy.rollout.evidence import load, settings_of
 from specdeploy.rollout.promotion_words import taking_over
 from specdeploy.rollout.protected import guarding
 from specdeploy.rollout.scene import Scene, staged, wanted_counts
+from specdeploy.rollout.stalls import stand_still
 from specdeploy.rollout.stuck import overstay
 from specdeploy.rollout.way_back import about, lasting, pace, with_time_shown
 
@@ -75,6 +76,8 @@ def sentence(scene: Scene, status: Status) -> str:
     parts = []
     if ready is not None and ready.status != "True":
         parts.append(f"{ready.reason}: {ready.message}.")
+    still = stand_still(scene.seen.pods)
+    parts.append(f"Warning: {still}." if still else "")
     parts.append(_serving(status))
     parts.append(_way_back(status))
     parts.append(_unprotected(status) or guarding(status))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Finding, Rule, Severity
-from specdeploy.engine.belonging import head_for, is_whole_model
+from specdeploy.engine.belonging import head_for, is_whole_model, small_model
 from specdeploy.engine.layout import is_address
 from specdeploy.engine.methods import METHODS
 from specdeploy.engine.setting import Candidate, Setting
@@ -61,7 +61,9 @@ def _check_draft_listed(candidate: Candidate) -> Iterator[Finding]:
         return  # of an unknown target nothing is checked, which is told of that
     if is_address(model) or is_whole_model(candidate):
         return
-    reason = "the catalogue does not list it as a drafter; its vocabulary and sizes are not checked"
+    small = small_model(candidate)
+    what = "sizes" if small and small.vocabulary and setting.target.vocabulary else "vocabulary and sizes"
+    reason = f"the catalogue does not list it as a drafter; its {what} are not checked"
     yield DRAFT_NOT_CATALOGUED.at(
         f"{candidate.path}.model", reason, f"describe it in a file (--catalog), or {_ASK}"
     )
