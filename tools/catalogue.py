@@ -106,7 +106,8 @@ KEYS: tuple[tuple[str, type[msgspec.Struct], tuple[tuple[tuple[str, ...], str], 
             (("vocabulary", "context"), "tokens"),
             (
                 ("config",),
-                "where a copy of its config.json was read, of which heads, experts and context are then",
+                "where a copy of its config.json was read, of which heads, experts, vocabulary and context "
+                "are then",
             ),
             (("since",), "first vLLM release that runs it, such as 0.24.0"),
             (
@@ -133,6 +134,10 @@ KEYS: tuple[tuple[str, type[msgspec.Struct], tuple[tuple[tuple[str, ...], str], 
             (("chain",), "mtp layers that draft one token each, where they are several"),
             (("parameters",), "billions"),
             (("layers", "kvHeads", "headDim"), "of its own cache; 0 layers: it reads the target's"),
+            (
+                ("vocabulary", "config"),
+                "of a small model that drafts: tokens, and where a copy of its config.json was read",
+            ),
             (("kvShare",), "share of all cache that it takes, where that is published instead"),
             (("since", "gated", "licence"), "as above"),
             (

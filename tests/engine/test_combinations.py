@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from specdeploy.api.spec import Spec
+from specdeploy.engine.checks import on_drafters
+from specdeploy.engine.setting import setting_of
 from tests.engine.findings import a_target, codes
 from tests.engine.specs import drafter
 
@@ -179,3 +182,33 @@ def test_adaptive_verification_was_for_dspark_alone(method: str, version: str, f
 def test_adaptive_verification_is_warned_of_on_a_hybrid_target(attention: str, found: list[str]) -> None:
     one = drafter("mtp", options=ADAPTIVE)
     assert codes(one, target=a_target(attention=attention)) == found
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "args", "found"),
+    [
+        ("Qwen/Qwen3.5-122B-A10B", "mtp", "--enable-eplb --enable-elastic-ep", ["SD513"]),
+        ("zai-org/GLM-4.5", "mtp", "--enable-eplb --enable-elastic-ep", ["SD513"]),
+        ("zai-org/GLM-5", "mtp", "--enable-eplb --enable-elastic-ep", ["SD513"]),
+        ("Qwen/Qwen3.5-122B-A10B", "mtp", "--enable-eplb", []),
+        ("Qwen/Qwen3.5-122B-A10B", "mtp", "--enable-elastic-ep", []),
+        ("Qwen/Qwen3.5-122B-A10B", "ngram", "--enable-eplb --enable-elastic-ep", []),
+        ("Qwen/Qwen3.5-27B", "mtp", "--enable-eplb --enable-elastic-ep", []),  # dense
+        ("MiniMaxAI/MiniMax-M3", "mtp", "--enable-eplb --enable-elastic-ep", []),
+        ("/models/target", "mtp", "--enable-eplb --enable-elastic-ep", []),
+    ],
+)
+def test_experts_that_come_and_go_are_none_of_a_drafters(
+    model: str, method: str, args: str, found: list[str]
+) -> None:
+    drafters = [{"name": "d", "method": method, "numSpeculativeTokens": 1}]
+    spec = Spec.model_validate(
+        {
+            "model": model,
+            "accelerator": {"count": 8},
+            "engine": {"args": args.split()},
+            "drafters": drafters,
+        }
+    )
+    told = on_drafters(setting_of(spec)).get("d", ())
+    assert [each.code for each in told if each.code == "SD513"] == found

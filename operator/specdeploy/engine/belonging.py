@@ -1,4 +1,4 @@
-"""Which checkpoints of the catalogue are targets, which are heads and which small models. `rules` asks here."""
+"""Which checkpoints of the catalogue are targets, which heads, which small models. `rules` asks here."""
 
 from typing import NamedTuple
 
@@ -9,36 +9,41 @@ from .setting import Candidate, Setting
 
 # Methods whose checkpoint is a head: some layers that read a target's hidden states.
 HEADS = ("eagle", "eagle3", "dflash", "dspark")
-# Families that vLLM drafts with as they are. Of others that have mtp layers it takes those, and the method for
-# mtp, whatever was asked for.
+# Families that vLLM drafts with as they are. Of others that have mtp layers it takes those, and the method
+# for mtp, whatever was asked for.
 _WHOLE = ("gpt-oss", "laguna", "llama3", "qwen3")
 
 
 class SmallModel(NamedTuple):
-    """A model that is served by itself, as a drafter. `vocabulary`: in tokens; None: unknown. `is_read`: whether
-    that is of its config.json."""
+    """A model that is served by itself, as a drafter. `vocabulary`: in tokens; None: unknown. `is_read`:
+    whether that is of its config.json."""
 
     vocabulary: int | None
     is_read: bool
 
 
 def small_model(candidate: Candidate) -> SmallModel | None:
-    """What the catalogue knows of the model that a draft_model drafter names: as a drafter, or as a target; None
-    where it knows none, or vLLM takes it for another method's checkpoint."""
+    """What the catalogue knows of the model that a draft_model drafter names: as a drafter, or as a target;
+    None where it knows none, or vLLM takes it for another method's checkpoint."""
     name, known = candidate.drafter.model, candidate.known
     if candidate.drafter.method != "draft_model" or name is None or _is_taken(name):
         return None
     if known is not None and known.method == "draft_model" and known.vocabulary is not None:
         return SmallModel(known.vocabulary, known.config is not None)
-    targets = candidate.setting.catalogue
-    exact = next((each for each in targets if each.model == name), None)
-    found = exact or original_of(name, targets)
+    found = drafter_as_target(candidate)
     if found is None or found.family not in _WHOLE:
         return None
-    by_name = exact is None or (
+    by_name = found.model != name or (
         name == candidate.setting.spec.model and candidate.setting.taken_for is not None
     )
     return SmallModel(found.vocabulary, found.config is not None and not by_name)
+
+
+def drafter_as_target(candidate: Candidate) -> Target | None:
+    """The target that a drafter names, or names a build of; None: the catalogue has none."""
+    name, targets = candidate.drafter.model or "", candidate.setting.catalogue
+    exact = next((each for each in targets if each.model == name), None)
+    return exact or original_of(name, targets)
 
 
 def _is_taken(name: str) -> bool:

@@ -44,8 +44,8 @@ OF_DRAFTERS: tuple[NotCheckable, ...] = (
         _REFUSED,
     ),
     NotCheckable(
-        "a `draft_model` with another vocabulary than the target's, without `use_heterogeneous_vocab`, where the "
-        "catalogue does not have the vocabularies of both",
+        "a `draft_model` with another vocabulary than the target's, without `use_heterogeneous_vocab`, where "
+        "the catalogue does not have the vocabularies of both",
         _CONFIG,
         _REFUSED,
     ),
@@ -53,11 +53,6 @@ OF_DRAFTERS: tuple[NotCheckable, ...] = (
         "a head whose vocabulary is not the target's, or lacks its map to it",
         "vLLM compares none: heads of eagle, dflash and dspark have a smaller one by design",
         "the trial: what it drafts is not accepted",
-    ),
-    NotCheckable(
-        "a `draft_model` of a family that has mtp layers: vLLM drafts with those and takes the method for mtp",
-        "the families differ by release, and it is no refusal",
-        "the start, where the layers do not fit the target; else the trial",
     ),
     NotCheckable(
         "`--enable-eplb` with a `draft_model` that has another number of experts",
@@ -204,10 +199,10 @@ HANDLED: tuple[tuple[str, str], ...] = (
         "no release from 0.18 to 0.33 refuses it, and no report says that it goes wrong",
     ),
     (
-        "`--enable-eplb` with the experts in DeepSeek-V4's dspark: loading ended with a state that nothing had "
-        "set (#56387)",
-        "it was NVIDIA's model, ended in 0.30; on AMD's GPUs up to 0.33 vLLM builds the experts of DeepSeek-V4 "
-        "without balancing, the drafter's too",
+        "`--enable-eplb` with the experts in DeepSeek-V4's dspark: loading ended with a state that nothing "
+        "had set (#56387)",
+        "it was NVIDIA's model, ended in 0.30; on AMD's GPUs up to 0.33 vLLM builds the experts of "
+        "DeepSeek-V4 without balancing, the drafter's too",
     ),
     (
         "ROCM_AITER_FA answers wrong with EAGLE-3 (#31625)",

@@ -52,8 +52,8 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     (DFlash counts its anchor: block 16 drafts 15). `chain`: mtp layers that draft one token each; None: one
     layer, or unknown. `parameters`: billions. `layers`, `kv_heads`, `head_dim`:
     of its own cache (0 layers: it reads the target's); those of an mtp layer in the target are the target's.
-    `vocabulary`: tokens, of a small model that drafts; of a head nobody compares it. `config`: where a copy of
-    its config.json was read, of which `vocabulary` is then.
+    `vocabulary`: tokens, of a small model that drafts; of a head nobody compares it. `config`: where a copy
+    of its config.json was read, of which `vocabulary` is then.
     `kv_share`: share of all cache that it is known to take, where that is published instead. `backends`:
     attention backend by architecture (gfx942 ...) with which it is known to work, where others are not.
     `options`: keys of the speculative config that it needs. `unsupported`: accelerators on which it is known
@@ -112,9 +112,9 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     as mla does. `state_layers`: those that keep a state; `state_mib`: the state of
     one request in all of them. `heads`: of attention, those that share a key and value counted apart.
     `experts`: those that a router chooses from; 0: dense. `vocabulary`: tokens. `context`: the longest
-    request. `config`: where a copy of its config.json was read, of which `heads`, `experts`, `vocabulary` and
-    `context` are then. `verified`, `unsupported`: accelerators on which vLLM's recipes say that the model runs, or does
-    not; of its drafters that says nothing. None, or no accelerator: unknown.
+    request. `config`: where a copy of its config.json was read, of which `heads`, `experts`, `vocabulary`
+    and `context` are then. `verified`, `unsupported`: accelerators on which vLLM's recipes say that the model
+    runs, or does not; of its drafters that says nothing. None, or no accelerator: unknown.
     """
 
     model: Text

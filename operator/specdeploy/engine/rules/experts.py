@@ -11,8 +11,8 @@ ELASTIC = Rule(
     name="elastic-experts-and-a-drafter-with-experts",
     severity=Severity.ERROR,
     title="--enable-elastic-ep with a drafter that has experts itself",
-    why="The layers that mtp drafts with have experts where the target's have. vLLM adds them to those that it "
-    "balances, and ends as it loads them where their number is to change.",
+    why="The layers that mtp drafts with have experts where the target's have. vLLM adds them to those that "
+    "it balances, and ends as it loads them where the number of GPUs may change.",
     source="vLLM 0.18 to 0.33: what loads the drafter, in both model runners",
     refused="""
 model: Qwen/Qwen3.5-122B-A10B
@@ -40,8 +40,8 @@ def _check_experts(candidate: Candidate) -> Iterator[Finding]:
         return
     mtp = candidate.drafter.method == "mtp" and target.family in _BALANCED_MTP
     if mtp and is_on(setting, _ELASTIC):
-        path, reason = setting.place_of(_ELASTIC), f"the mtp layers of {target.model} have experts, too"
-        yield ELASTIC.at(path, reason, "remove it, or the drafter")
+        reason = f"the mtp layers of {target.model} have experts, which {_ELASTIC} does not go with"
+        yield ELASTIC.at(candidate.path, reason, f"remove {_ELASTIC}, or the drafter")
 
 
 RULES: tuple[Rule, ...] = (ELASTIC,)

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from specdeploy.api.rule import Decider, Finding, Rule, Severity
+from specdeploy.engine.belonging import drafter_as_target
 from specdeploy.engine.image import is_stock
-from specdeploy.engine.methods import METHODS
+from specdeploy.engine.methods import METHODS, MTP_ALIASES
 from specdeploy.engine.options import FIELDS, PATH_METHODS
 from specdeploy.engine.setting import Candidate, Setting
 
@@ -140,6 +141,48 @@ def _check_path(candidate: Candidate) -> Iterator[Finding]:
         yield PATH_TRAP.at(field, reason, fix)
 
 
+MTP_TRAP = Rule(
+    code="SD316",
+    name="small-model-taken-for-mtp",
+    severity=Severity.ERROR,
+    title="vLLM takes the small model's own mtp layers and the method for mtp",
+    why="Refused by policy: of a family with mtp layers vLLM reads those alone, whatever method is asked "
+    "for. They are made for their own model's hidden states; on another the engine fails, or they draft what "
+    "is not accepted.",
+    source="SpeculativeConfig of vLLM 0.18 to 0.33: hf_config_override; its parser of 0.32 was asked",
+    refused="""
+model: Qwen/Qwen3.5-27B
+drafters: [{name: d, method: draft_model, model: Qwen/Qwen3.5-4B, numSpeculativeTokens: 4}]
+""",
+    passed="""
+model: Qwen/Qwen3-8B
+drafters: [{name: d, method: draft_model, model: Qwen/Qwen3-4B, numSpeculativeTokens: 4}]
+""",
+    decided_by=Decider.POLICY,
+)
+# Families that have such layers in every model, by the name that vLLM gives them.
+_MTP_FAMILIES = {
+    "deepseek-v3": "deepseek_mtp",
+    "ernie": "ernie_mtp",
+    "glm": "glm4_moe_mtp",
+    "hy3": "hy_v3_mtp",
+    "qwen3-next": "qwen3_next_mtp",
+    "qwen3.5": "qwen3_5_mtp",
+    "qwen3.6": "qwen3_5_mtp",
+    "qwen3.8": "qwen3_5_mtp",
+    "step": "step3p5_mtp",
+}
+
+
+def _check_mtp_trap(candidate: Candidate) -> Iterator[Finding]:
+    drafter, version = candidate.drafter, candidate.setting.version
+    model = drafter_as_target(candidate) if drafter.method == "draft_model" else None
+    layers = _MTP_FAMILIES.get(model.family) if model else None
+    if model is not None and layers is not None and MTP_ALIASES[layers].holds(version):
+        reason = f"of {model.model} vLLM takes the mtp layers alone, and draft_model for mtp"
+        yield MTP_TRAP.at(f"{candidate.path}.model", reason, "name a model of a family without such layers")
+
+
 TWIN = Rule(
     code="SD312",
     name="same-drafter-twice",
@@ -172,6 +215,7 @@ RULES: tuple[Rule, ...] = (
     FIELD_TOO_YOUNG,
     PACKAGE_MISSING,
     PATH_TRAP,
+    MTP_TRAP,
     TWIN,
 )
 SPEC_CHECKS: tuple[Callable[[Setting], Iterator[Finding]], ...] = ()
@@ -180,5 +224,6 @@ DRAFTER_CHECKS: tuple[Callable[[Candidate], Iterator[Finding]], ...] = (
     _check_backend_field,
     _check_package,
     _check_path,
+    _check_mtp_trap,
     _check_twin,
 )

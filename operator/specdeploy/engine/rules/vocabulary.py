@@ -1,6 +1,6 @@
 """Rules on the vocabulary of a small model that drafts: it has to be as large as the target's.
 
-`belonging.small_model` finds the two in the catalogue. Heads have a vocabulary of their own, which a map in the
+`belonging.small_model` finds it in the catalogue. Heads have a vocabulary of their own, which a map in the
 checkpoint leads to the target's, and vLLM compares nothing there.
 """
 
