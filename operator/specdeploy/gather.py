@@ -141,7 +141,7 @@ class Gatherer:
             window=window.window if window else None,
             window_end=subject.window_end(seen.now) if subject else None,
             unreadable=memory.unreadable,
-            pods=with_stalls(seen.pods, memory.silences),
+            pods=memory.remade.note(with_stalls(seen.pods, memory.signs, memory.remade)),
         )
         failures = tuple(measured.failures.values()) if measured else ()
         strays = tuple(d for d in raw_deployments if belongs(d, uid) and strayed_labels(d))
@@ -228,7 +228,7 @@ class Gatherer:
         if measured is not None:
             tell(subject.label, measured, memory.troubles)
             memory.troubles = measured.troubles
-            memory.silences = measured.silences
+            memory.signs = measured.signs
             memory.unreadable = {name: failure.message for name, failure in measured.failures.items()}
         return measured
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from specdeploy.api.names import PORT
 from specdeploy.metrics.arms import MeasuredPod
 from specdeploy.metrics.pods import PodReader, Target
-from specdeploy.metrics.pulse import Pulse, Reply
+from specdeploy.metrics.pulse import Felt, Key, Pulse, Reply
 from specdeploy.metrics.sample import Sample, ScrapeFailure
 from specdeploy.metrics.windows import MeasuredWindow, WindowBook, window_end, window_index
 from specdeploy.rollout import Observation, Pod
-from specdeploy.rollout.stalls import Silences
+from specdeploy.rollout.stalls import Signs
 
 log = logging.getLogger(__name__)
 
@@ -47,19 +47,22 @@ class Watch:
     """Over the pods of one object between its readings: their pulse, and the questions that are open."""
 
     def __init__(self) -> None:
-        self.pulse = Pulse()
-        self._open: dict[str, asyncio.Task[Reply]] = {}
+        self._pulse = Pulse()
+        self._questions: dict[Key, asyncio.Task[Reply]] = {}
 
-    def put(self, uid: str, question: asyncio.Task[Reply] | None) -> None:
+    def put(self, key: Key, question: asyncio.Task[Reply] | None) -> None:
         """A question to a pod; None: it could not be put now."""
         if question is not None:
-            self._open[uid] = question
+            self._questions[key] = question
 
-    def replies(self) -> dict[str, Reply]:
-        """What has come of the questions by now. An answer is told once."""
-        told = {uid: _reply(question) for uid, question in self._open.items()}
-        self._open = {uid: question for uid, question in self._open.items() if told[uid] is Reply.OPEN}
-        return told
+    def feel(self, samples: Mapping[Key, Sample | ScrapeFailure], now: float) -> Felt:
+        """Take in a reading, with what has come of the questions by now: of those that could be read."""
+        open_ = {key: question for key, question in self._questions.items() if key in samples}
+        read = {key for key, answer in samples.items() if isinstance(answer, Sample)}
+        replies = {key: _reply(question) for key, question in open_.items() if key in read}
+        over = {key for key, reply in replies.items() if reply is not Reply.OPEN}
+        self._questions = {key: question for key, question in open_.items() if key not in over}
+        return self._pulse.feel(samples, replies, now)
 
 
 def _reply(question: asyncio.Task[Reply]) -> Reply:
@@ -77,11 +80,11 @@ def _reply(question: asyncio.Task[Reply]) -> Reply:
 @dataclass(frozen=True)
 class Measured:
     """`window`: the one that has just ended (None: there is nothing to judge); `failures`: pod name -> why
-    it could not be read; `silences`: of pods in which nothing moves."""
+    it could not be read; `signs`: of life, of all pods that are ready."""
 
     window: MeasuredWindow | None
     failures: Mapping[str, ScrapeFailure]
-    silences: Silences = field(default_factory=dict)
+    signs: Signs = field(default_factory=dict)
 
     @property
     def troubles(self) -> dict[str, str]:
@@ -117,9 +120,9 @@ class Measurer:
         ready = [p for p in up.values() if p.template in subject.arms]
         targets = {uid: Target(uid, ips[uid], PORT) for uid in up}
         samples = await self._reader.read(list(targets.values()))
-        felt = watch.pulse.feel(samples, watch.replies(), seen.now)
-        for uid in felt.ask:
-            watch.put(uid, self._reader.question(targets[uid], subject.model))
+        felt = watch.feel({(uid, up[uid].restarts): answer for uid, answer in samples.items()}, seen.now)
+        for key in felt.ask:
+            watch.put(key, self._reader.question(targets[key[0]], subject.model))
         edited = {d.template for d in seen.deployments if d.edited}
         window = self._book.close(
             subject.uid,
@@ -130,8 +133,7 @@ class Measurer:
             stored_index=subject.stored,
             compared=subject.compared,
         )
-        silences = {(uid, up[uid].restarts): silence for uid, silence in felt.silences.items()}
-        return Measured(window, _failures(ready, samples), silences)
+        return Measured(window, _failures(ready, samples), felt.signs)
 
 
 def tell(label: str, measured: Measured, known: Collection[str]) -> None:

@@ -12,7 +12,7 @@ from specdeploy.answers import Heard, Start
 from specdeploy.measure import Watch
 from specdeploy.rollout.observation import HICCUP_SECONDS
 from specdeploy.rollout.quiet import Kept
-from specdeploy.rollout.stalls import Silences
+from specdeploy.rollout.stalls import Remade, Signs
 
 # Words that change each time (the id of a request) would change the status, which is a new pass, for ever.
 WORDS_SECONDS = 60.0
@@ -92,7 +92,8 @@ class Memory:
     `unreadable`: pod name -> why its counters could not be read in the last window. `troubles`: what was
     logged of that window. `kept`: quiet parts of the status that are not stored yet; `written`: when the
     status was last written, or first looked at (seconds since the epoch). `heard`: what engines answered
-    before they were ready. `watch`: over its engines; `silences`: of those in which nothing moves.
+    before they were ready. `watch`: over its engines; `signs`: of their life, at the last
+    reading; `remade`: how often its Deployments had to be made anew.
     `version`: an image and the version that an engine with it has told; `asked`: pod
     uid -> how often it was asked for it.
     """
@@ -111,7 +112,8 @@ class Memory:
     written: float | None = None
     heard: dict[Start, Heard] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
-    silences: Silences = field(default_factory=dict)
+    signs: Signs = field(default_factory=dict)
+    remade: Remade = field(default_factory=Remade)
     version: tuple[str, str] | None = None
     asked: Counter[str] = field(default_factory=Counter)
 

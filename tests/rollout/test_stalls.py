@@ -6,8 +6,8 @@ import pytest
 
 from specdeploy.api.reasons import Condition as Kind
 from specdeploy.rollout import Exit, Step, advance
-from specdeploy.rollout.observation import Pod, Silence
-from specdeploy.rollout.stalls import with_stalls
+from specdeploy.rollout.observation import Pod, Sign, Silence
+from specdeploy.rollout.stalls import Remade, with_stalls
 from tests.rollout.scenes import DFLASH, EAGLE, FAST, fresh, on_trial, served
 from tests.rollout.world import Engine, World, spec
 
@@ -21,7 +21,9 @@ def silent(world: World, drafter: str, count: int, silence: Silence = MINUTE) ->
     seen = world.peek()
     mine = [(p.uid, p.restarts) for p in seen.pods if f"-{drafter}-" in p.name]
     assert len(mine) >= count
-    stalled = with_stalls(seen.pods, dict.fromkeys(mine[:count], silence))
+    signs = {(p.uid, p.restarts): Sign(0.0, True) for p in seen.pods}
+    signs |= dict.fromkeys(mine[:count], Sign(silence.seconds + 30, False, silence))
+    stalled = with_stalls(seen.pods, signs, Remade())
     return advance(replace(seen, pods=stalled, window=None), world.known)
 
 
@@ -158,6 +160,58 @@ def test_a_stall_that_lasts_is_told_once() -> None:
     world.engines["baseline"] = Engine(silent=True)
     world.run(600)
     assert sum("EngineStalled" in event for event in world.events) == 1
+
+
+def pod(
+    name: str, seconds: float | None, *, template: str = "t", ready: bool = True, moves: bool = False
+) -> Pod:
+    silence = None if seconds is None else Silence(0.0, seconds)
+    return Pod(
+        name=name,
+        uid=name,
+        template=template,
+        created=0.0,
+        ready=ready,
+        started=ready,
+        silence=silence,
+        moves=moves,
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "dead"),
+    [
+        ([pod("b", 400.0)], True),
+        ([pod("b", 200.0)], False),
+        ([pod("b", None)], False),
+        ([pod("b", None, ready=False)], False),
+        ([pod("b", None, template="other")], True),
+    ],
+    ids=["all stand still", "one not for long", "one serves", "one loads", "another Deployment's serves"],
+)
+def test_a_pod_is_dead_where_none_of_its_deployment_lives_or_loads(others: list[Pod], dead: bool) -> None:
+    pods = [pod("a", 400.0), *others]
+    signs = {(p.uid, 0): Sign(0.0, False, p.silence) for p in pods}
+    seen = {p.name: p for p in with_stalls(pods, signs, Remade())}
+    assert seen["a"].dead is dead
+    assert seen["a"].ready is not dead
+
+
+def test_where_gauges_alone_tell_of_it_no_pod_is_dead() -> None:
+    signs = {("a", 0): Sign(900.0, False, Silence(0.0, 900.0, asked=False))}
+    [seen] = with_stalls([pod("a", None)], signs, Remade())
+    assert (seen.dead, seen.answers) == (False, False)
+
+
+def test_pods_that_die_again_and_again_are_given_longer_each_time_until_one_moves() -> None:
+    remade, patience = Remade(), []
+    for _ in range(6):
+        patience.append(remade.patience("t"))
+        for dead in (True, True, False):
+            remade.note((replace(pod("a", None), dead=dead),))
+    assert patience == [300, 600, 1200, 2400, 3600, 3600]
+    remade.note((pod("a", None, moves=True),))
+    assert remade.patience("t") == 300
 
 
 def test_a_drafter_that_hangs_in_service_gives_its_pods_back() -> None:

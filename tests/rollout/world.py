@@ -18,10 +18,10 @@ from specdeploy.engine.revision import RENDER_VERSION
 from specdeploy.judge import PodWindow, Window
 from specdeploy.judge.answers import Answer, Answers
 from specdeploy.rollout import Deployment, Exit, Observation, Plan, Pod, Step, advance, plan, quiet
-from specdeploy.rollout.observation import Silence
+from specdeploy.rollout.observation import Sign, Silence
 from specdeploy.rollout.quiet import Kept, overlaid
 from specdeploy.rollout.scene import arms_of
-from specdeploy.rollout.stalls import with_stalls
+from specdeploy.rollout.stalls import Remade, with_stalls
 
 START = 1_800_000_000.0
 IMAGE = "vllm/vllm-openai-rocm:v0.33.0"
@@ -141,7 +141,8 @@ class World:
     _line: str = ""
     _seen: object = None
     _spec: tuple[dict[str, Any], Reading] | None = None
-    _silences: dict[tuple[str, int], Silence] = field(default_factory=dict)
+    remade: Remade = field(default_factory=Remade)
+    _signs: dict[tuple[str, int], Sign] = field(default_factory=dict)
     _read: tuple[dict[str, Any], tuple[Status, tuple[str, ...]]] | None = None
 
     def engine(self, drafter: str) -> Engine:
@@ -162,7 +163,7 @@ class World:
             reading=self._reading(),
             annotations=self.annotations,
             deployments=tuple(self._deployment(d) for d in self.deployments.values()),
-            pods=with_stalls((self._pod(p) for p in self.pods), self._silences),
+            pods=self._seen_pods(),
             window=self._window_for(status),
             window_end=START + (self._index() + 1) * self.window_seconds if self.windows else None,
             slot_free=self.slot_free,
@@ -284,11 +285,19 @@ class World:
                 arms[arm] = (*arms.get(arm, ()), self._pod_window(pod, index, self.now - since))
         return Window(index, self.window_seconds, arms if self.traffic else {})
 
+    def _seen_pods(self) -> tuple[Pod, ...]:
+        return self.remade.note(with_stalls((self._pod(p) for p in self.pods), self._signs, self.remade))
+
     def _note_silent(self) -> None:
         """As the operator remembers it from reading to reading."""
-        mute = {(p.uid, 0) for p in self.pods if self.ready(p) and self.engine(p.drafter).silent}
-        since = {key: self._silences[key].since if key in self._silences else self.now for key in mute}
-        self._silences = {key: Silence(first, self.now - first) for key, first in since.items()}
+        before, self._signs = self._signs, {}
+        for pod in self.pods:
+            key, silent = (pod.uid, 0), self.engine(pod.drafter).silent
+            if self.ready(pod):
+                known = before.get(key)
+                first = known.silence.since if known and known.silence else self.now
+                silence = Silence(first, self.now - first) if silent else None
+                self._signs[key] = Sign(30.0 + self.now - first if silent else 0.0, not silent, silence)
 
     def _pod_window(self, pod: LivePod, index: int, age: float) -> PodWindow:
         engine = self.engine(pod.drafter)

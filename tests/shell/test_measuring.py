@@ -239,11 +239,24 @@ async def test_pods_of_a_deployment_that_all_stand_still_are_made_anew() -> None
     assert stage.condition("Ready")[:2] == ("True", "Serving")
 
 
+async def test_a_pod_that_loads_beside_one_that_hangs_is_not_taken_for_it() -> None:
+    stage = await Stage(spec(replicas=2)).run(20)
+    hung, healthy = stage.pods_of("baseline")
+    stage.stall(hung, idle=True)
+    await stage.run(80)
+    stage.cluster.remove(PODS, healthy["metadata"]["name"])
+    await stage.run(40)
+    uids = {p["metadata"]["uid"] for p in stage.pods_of("baseline")}
+    assert len(uids) == 2
+    assert hung["metadata"]["uid"] in uids
+    assert stage.condition("Available")[0] == "True"
+
+
 async def test_while_all_engines_stand_still_no_drafter_is_blamed() -> None:
     stage = await Stage(spec("dflash"), {"dflash": 1.8}).run(40, Stage.measuring)
     for pod in stage.cluster.of(PODS):
-        stage.stall(pod)
-    await stage.run(40, lambda s: bool(s.verdicts()))
+        stage.stall(pod, idle=pod in stage.pods_of("dflash"))
+    await stage.run(100, lambda s: bool(s.verdicts()))
     [verdict] = stage.status.verdicts or []
     assert (verdict.outcome, verdict.reason) == ("Inconclusive", "Stalled")
     assert verdict.retry_time is not None

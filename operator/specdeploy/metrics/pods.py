@@ -163,7 +163,7 @@ class PodReader:
             return Reply.UNREACHED
         if response.status_code == httpx.codes.OK:
             return Reply.TOKEN
-        return Reply.REFUSED if response.status_code in _REFUSALS else Reply.UNREACHED
+        return Reply.REFUSED if response.status_code in _REFUSALS else Reply.FAILED
 
     async def _in_turn(self, target: Target, due: float) -> Sample | ScrapeFailure:
         try:

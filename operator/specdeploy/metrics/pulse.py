@@ -1,6 +1,6 @@
 """Which engines stand still although somebody waits for them. Pure; kept between the readings of one object.
 
-pods.PodReader reads -> Pulse.feel -> silences, and the pods to ask for one token until the next reading.
+pods.PodReader reads -> Pulse.feel -> a sign of each pod, and those to ask for a token until the next reading.
 
 An engine that hangs goes on answering `/health`, and its gauges are those of its last step: one that was
 idle then seems idle for ever, whoever waits for it; one whose last client has left may seem busy. So a pod in
@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 from specdeploy.metrics.counters import Counters
 from specdeploy.metrics.sample import Sample, ScrapeFailure
-from specdeploy.rollout.observation import Silence
+from specdeploy.rollout.observation import Sign, Silence
 
 QUIET_SECONDS = 30.0
 """A pod is asked once nothing has moved for so long."""
+FIRST_SECONDS = 60.0
 
 
 class Reply(StrEnum):
@@ -32,8 +33,10 @@ class Reply(StrEnum):
     """No answer in the longest time that a question is left open."""
     REFUSED = "Refused"
     """It answered that it does not take it, as behind an API key."""
+    FAILED = "Failed"
+    """It answered with an error, so it does not stand still, whatever else is wrong."""
     UNREACHED = "Unreached"
-    """The connection failed, or something before the engine did, so nothing is known."""
+    """The connection failed, so nothing is known."""
 
 
 class Moment(NamedTuple):
@@ -43,18 +46,23 @@ class Moment(NamedTuple):
     epoch: float
 
 
-class Felt(NamedTuple):
-    """Who is silent, by uid, and who must be asked."""
+Key = tuple[str, int]
+"""The uid of a pod, and the restarts of its engine: another process is another pulse."""
 
-    silences: Mapping[str, Silence]
-    ask: frozenset[str]
+
+class Felt(NamedTuple):
+    """How each pod is, and who must be asked."""
+
+    signs: Mapping[Key, Sign]
+    ask: frozenset[Key]
 
 
 @dataclass(frozen=True, slots=True)
 class _Beat:
     """A process at its last reading (`read`). `moved`: when its counters were last seen to differ. `owes`: it
     must be asked once it is quiet; `asked`: when it was, without an answer yet; `refuses`: it takes no
-    questions. `first`: since when it is silent."""
+    questions. `first`: since when it is silent; `confirmed`: at an earlier reading, too. `fresh`: it was read
+    for the first time."""
 
     counters: Counters
     read: Moment
@@ -63,6 +71,8 @@ class _Beat:
     asked: Moment | None = None
     refuses: bool = False
     first: Moment | None = None
+    confirmed: bool = False
+    fresh: bool = False
 
     @property
     def due(self) -> bool:
@@ -71,48 +81,55 @@ class _Beat:
         return quiet and self.owes and self.asked is None and not self.refuses
 
     @property
-    def silence(self) -> Silence | None:
+    def sign(self) -> Sign:
+        """What is seen for the first time is believed for a minute, however long ago the last reading is."""
+        quiet = self.read.clock - self.moved.clock
+        moves = quiet == 0 and not self.fresh
         if self.first is None:
-            return None
-        return Silence(self.first.epoch, self.read.clock - self.first.clock, asked=not self.refuses)
+            return Sign(quiet, moves)
+        seconds = self.read.clock - self.first.clock
+        if not self.confirmed:
+            seconds = min(seconds, FIRST_SECONDS)
+        return Sign(quiet, moves, Silence(self.first.epoch, seconds, asked=not self.refuses))
 
 
 class Pulse:
-    """Of the pods of one object, by uid. Bounded by the pods of the last reading."""
+    """Of the pods of one object. Bounded by the pods of the last reading."""
 
     def __init__(self) -> None:
-        self._beats: dict[str, _Beat] = {}
+        self._beats: dict[Key, _Beat] = {}
 
     def feel(
-        self, samples: Mapping[str, Sample | ScrapeFailure], replies: Mapping[str, Reply], now: float
+        self, samples: Mapping[Key, Sample | ScrapeFailure], replies: Mapping[Key, Reply], now: float
     ) -> Felt:
         """Take in a reading, and what has come of the questions since the one before. `now`: seconds since
         the epoch. A pod that could not be read stays as it was."""
-        read = {uid: answer for uid, answer in samples.items() if isinstance(answer, Sample)}
-        known = {uid: beat for uid, beat in self._beats.items() if uid in samples}
-        busy = any(_gained(known.get(uid), sample, replies.get(uid)) > 0 for uid, sample in read.items())
+        read = {key: answer for key, answer in samples.items() if isinstance(answer, Sample)}
+        known = {key: beat for key, beat in self._beats.items() if key in samples}
+        busy = any(_gained(known.get(key), sample, replies.get(key)) > 0 for key, sample in read.items())
         beats = known | {
-            uid: _beat(known.get(uid), sample, replies.get(uid), Moment(sample.time, now), busy=busy)
-            for uid, sample in read.items()
+            key: _beat(known.get(key), sample, replies.get(key), Moment(sample.time, now), busy=busy)
+            for key, sample in read.items()
         }
-        ask = frozenset(uid for uid in read if beats[uid].due)
+        ask = frozenset(key for key in read if beats[key].due)
         self._beats = {
-            uid: replace(beat, asked=beat.read) if uid in ask else beat for uid, beat in beats.items()
+            key: replace(beat, asked=beat.read) if key in ask else beat for key, beat in beats.items()
         }
-        return Felt({uid: found for uid, beat in beats.items() if (found := beat.silence) is not None}, ask)
+        return Felt({key: beat.sign for key, beat in beats.items()}, ask)
 
 
 def _beat(before: _Beat | None, sample: Sample, reply: Reply | None, read: Moment, *, busy: bool) -> _Beat:
-    fresh = _Beat(sample.counters, read, moved=read)
     if before is None or before.counters.process_start != sample.counters.process_start:
-        return fresh
+        return _Beat(sample.counters, read, moved=read, fresh=True)
     refuses = before.refuses or reply is Reply.REFUSED
     owes = busy or (before.owes and reply is not Reply.TOKEN)
     if before.counters.engines != sample.counters.engines or reply is Reply.TOKEN:
-        return replace(fresh, owes=owes, refuses=refuses)
-    beat = replace(before, counters=sample.counters, read=read, owes=owes, refuses=refuses)
+        return _Beat(sample.counters, read, moved=read, owes=owes, refuses=refuses)
+    beat = replace(before, counters=sample.counters, read=read, owes=owes, refuses=refuses, fresh=False)
     asked = before.asked if reply is Reply.OPEN else None
-    return replace(beat, asked=asked, first=_silent_since(before, beat, reply))
+    first = _silent_since(before, beat, reply)
+    confirmed = first is not None and before.first is not None
+    return replace(beat, asked=asked, first=first, confirmed=confirmed)
 
 
 def _silent_since(before: _Beat, beat: _Beat, reply: Reply | None) -> Moment | None:
@@ -122,7 +139,7 @@ def _silent_since(before: _Beat, beat: _Beat, reply: Reply | None) -> Moment | N
         return (before.first or before.read) if _held(before) and _held(beat) else None
     if reply in (Reply.OPEN, Reply.NOTHING):
         return before.first or before.asked
-    return before.first
+    return None if reply is Reply.FAILED else before.first
 
 
 def _gained(before: _Beat | None, sample: Sample, reply: Reply | None) -> float:

@@ -18,8 +18,9 @@ from specdeploy.rollout.evidence import load, outcome_of, settings_of, yardstick
 from specdeploy.rollout.health import Ailment, ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
+from specdeploy.rollout.stalls import LASTING_SECONDS, everywhere
 from specdeploy.rollout.stuck import homeless
-from specdeploy.rollout.takeover import everywhere, failed
+from specdeploy.rollout.takeover import failed
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, backoff
 
 # How long the trial's pod may find no room, once what it borrowed is gone.
@@ -160,10 +161,15 @@ def unhealthy(case: Case, spec: Spec) -> Ending | None:
 
 
 def _ailment(case: Case, pod: Pod, spec: Spec) -> Ailment | None:
+    """What ails a pod of the trial. Where nothing moves in the others, either, nobody is blamed for it."""
     found = ailment((pod,), case.scene.now, spec.engine.startup_seconds)
-    if found is None or not everywhere(case.scene, case.trial, found):
+    if found is None or pod.silence is None or not everywhere(case.scene.seen.pods, case.trial.template):
         return found
-    return replace(found, of_engine=False, message=f"{found.message}, and so do those of all other arms")
+    if pod.silence.seconds < LASTING_SECONDS:
+        return None
+    return replace(
+        found, of_engine=False, message=f"{found.message}, and nothing moves in the others, either"
+    )
 
 
 def disagrees(case: Case, spec: Spec) -> Ending | None:

@@ -49,6 +49,16 @@ class Silence:
     asked: bool = True
 
 
+@dataclass(frozen=True)
+class Sign:
+    """Of life, at the last reading of a pod. `quiet`: seconds in which nothing was seen to move; `moves`:
+    something was, since the reading before."""
+
+    quiet: float
+    moves: bool
+    silence: Silence | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pod:
     """One engine pod of ours that has not finished. Instants are seconds since the epoch.
@@ -58,7 +68,9 @@ class Pod:
     the scheduler or of whoever holds it back from one.
     `waiting`: reason and message of a container that does not run (yet). `running_since`: since when the
     engine's container runs; its budget to become ready counts from here. `silence`: of one that stands
-    still, whatever it says of itself.
+    still, whatever it says of itself; `dead`: so do all of its Deployment, for long. `quiet`: seconds in
+    which nothing was seen to move in it, None while that is not known; `moves`: something was, at the last
+    reading.
     """
 
     name: str
@@ -79,6 +91,9 @@ class Pod:
     waiting: tuple[str, str] | None = None
     exit: Exit | None = None
     silence: Silence | None = None
+    dead: bool = False
+    quiet: float | None = None
+    moves: bool = False
 
     @property
     def answers(self) -> bool:

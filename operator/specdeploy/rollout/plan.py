@@ -100,7 +100,7 @@ def _drop_idle(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) 
     Deployment of which all stand still go even if they are wanted: they are made anew."""
     for template, count in counts.items():
         idle = sum(not p.ready and not p.started for p in scene.pods(template))
-        dead = sum(not p.ready and p.silence is not None for p in scene.pods(template))
+        dead = sum(p.dead for p in scene.pods(template))
         counts[template] -= max(min(idle, _surplus(template, wanted, counts)), min(dead, count))
 
 
@@ -140,7 +140,7 @@ def _raise(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> N
     first sees it leave: the new pod queues for its GPU, and nobody else gets in between."""
     room = scene.replicas - sum(max(n, len(scene.pods(t))) for t, n in counts.items())
     for template, n in wanted.items():
-        if template not in counts:
+        if template not in counts or any(p.dead for p in scene.pods(template)):
             continue
         more = min(max(0, room), max(0, n - counts[template]))
         counts[template] += more

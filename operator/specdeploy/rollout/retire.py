@@ -10,7 +10,7 @@ from specdeploy.rollout.decision import Ending, Event
 from specdeploy.rollout.health import STALLED, common_ailment
 from specdeploy.rollout.scene import Scene, promoting
 from specdeploy.rollout.serving import fall_back
-from specdeploy.rollout.stalls import all_stand_still
+from specdeploy.rollout.stalls import everywhere
 from specdeploy.rollout.trial import reverse
 from specdeploy.rollout.verdicts import figures, record, verdict_of
 from specdeploy.rollout.watch import watch
@@ -69,8 +69,7 @@ def _failing(scene: Scene, status: Status) -> Ending | None:
     if serving is None or spec is None or serving.name == BASELINE:
         return None
     found = common_ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
-    others = [p for p in scene.seen.pods if p.template != serving.template]
-    if found is None or (found.reason == STALLED and all_stand_still(others)):
+    if found is None or (found.reason == STALLED and everywhere(scene.seen.pods, serving.template)):
         return None
     text = f"{serving.name}, which served: {found.message}"
     loss = LARGEST_SHARE if found.reason == STALLED else 0.0

@@ -12,7 +12,7 @@ from specdeploy.rollout.decision import Ending
 from specdeploy.rollout.health import STALLED, Ailment, ailment, common, common_ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene
-from specdeploy.rollout.stalls import all_stand_still, lasts
+from specdeploy.rollout.stalls import everywhere, lasts
 from specdeploy.rollout.verdicts import backoff
 from specdeploy.rollout.way_back import LARGEST_SHARE
 
@@ -38,7 +38,8 @@ def failed(scene: Scene, trial: TrialStatus, pods: tuple[Pod, ...], spec: Spec) 
     when = "while it took over" if promoting else "on trial"
     pods = tuple(replace(p, silence=None) if promoting and not lasts(p) else p for p in pods)
     down = [found for pod in pods if (found := _down(pod, scene.now, within)) is not None]
-    if down and len(down) >= common(len(pods)) and not everywhere(scene, trial, down[0]):
+    excused = everywhere(scene.seen.pods, trial.template)
+    if down and len(down) >= common(len(pods)) and not (excused and down[0].reason == STALLED):
         text = f"{trial.drafter} {when}: {down[0].message}"
         loss = LARGEST_SHARE if down[0].reason == STALLED else 0.0
         return Ending(Outcome.UNHEALTHY, down[0].reason, text, loss=loss)
@@ -46,16 +47,10 @@ def failed(scene: Scene, trial: TrialStatus, pods: tuple[Pod, ...], spec: Spec) 
     if lost is None:
         return None
     wait = backoff(trial.attempt)
-    why = "so do the others" if everywhere(scene, trial, lost) else f"one of {len(pods)} pods"
+    why = "nothing moves in the others, either" if excused else f"one of {len(pods)} pods"
     told = f"{trial.drafter} {when}: {lost.message}; {why}"
     text = f"{told}: nothing is said of the drafter, again in {wait:.0f} s"
     return Ending(Outcome.INCONCLUSIVE, lost.reason, text, retry_after=wait)
-
-
-def everywhere(scene: Scene, trial: TrialStatus, found: Ailment) -> bool:
-    """Whether it is no fault of the drafter that its engines stand still: those of all others do, too."""
-    others = [p for p in scene.seen.pods if p.template != trial.template]
-    return found.reason == STALLED and all_stand_still(others)
 
 
 def _down(pod: Pod, now: float, within: int) -> Ailment | None:

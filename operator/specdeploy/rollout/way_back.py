@@ -28,9 +28,10 @@ def at_a_time(replicas: int, loss: float) -> int:
 
 def rolled_back(scene: Scene, status: Status, off: Serving, loss: float) -> Status:
     """The status in which what served, `off`, is on its way back. Pods that are not up go at once; where
-    there are no others it is no way. One that stands still is up to a process that has not watched it."""
-    ready = sum(p.ready or p.silence is not None for p in scene.pods(off.template))
-    pods = at_a_time(scene.replicas, loss)
+    there are no others it is no way. One that is dead is up to a process that has not watched it."""
+    here = scene.pods(off.template)
+    ready, dead = sum(p.ready or p.dead for p in here), sum(p.dead for p in here)
+    pods = max(dead, at_a_time(scene.replicas, loss))
     if not ready:
         return status
     rollback = Rollback(
