@@ -41,9 +41,12 @@ def small_model(candidate: Candidate) -> SmallModel | None:
 
 def drafter_as_target(candidate: Candidate) -> Target | None:
     """The target that a drafter names, or names a build of; None: the catalogue has none."""
-    name, targets = candidate.drafter.model or "", candidate.setting.catalogue
-    exact = next((each for each in targets if each.model == name), None)
-    return exact or original_of(name, targets)
+    return _listed(candidate) or original_of(candidate.drafter.model or "", candidate.setting.catalogue)
+
+
+def _listed(candidate: Candidate) -> Target | None:
+    """The target that a drafter names."""
+    return next((t for t in candidate.setting.catalogue if t.model == candidate.drafter.model), None)
 
 
 def _is_taken(name: str) -> bool:
@@ -77,7 +80,7 @@ def is_whole_model(candidate: Candidate) -> bool:
     drafter, setting = candidate.drafter, candidate.setting
     if drafter.method not in HEADS or drafter.model is None or candidate.homes:
         return False
-    named = next((each for each in setting.catalogue if each.model == drafter.model), None)
+    named = _listed(candidate)
     if named is None:
         return drafter.model == setting.spec.model and drafter.method != "dspark"
     return not any(each.method == drafter.method and each.model is None for each in named.drafters)
