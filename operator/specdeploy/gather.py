@@ -136,12 +136,14 @@ class Gatherer:
         subject = _subject(seen, status)
         measured = await self._measure(subject, seen, ips, memory)
         window = measured.window if measured else None
+        told = with_stalls(seen.pods, memory.signs, memory.remade)
+        memory.remade = memory.remade.after(told)
         seen = replace(
             seen,
+            pods=told,
             window=window.window if window else None,
             window_end=subject.window_end(seen.now) if subject else None,
             unreadable=memory.unreadable,
-            pods=memory.remade.note(with_stalls(seen.pods, memory.signs, memory.remade)),
         )
         failures = tuple(measured.failures.values()) if measured else ()
         strays = tuple(d for d in raw_deployments if belongs(d, uid) and strayed_labels(d))

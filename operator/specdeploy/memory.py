@@ -92,10 +92,9 @@ class Memory:
     `unreadable`: pod name -> why its counters could not be read in the last window. `troubles`: what was
     logged of that window. `kept`: quiet parts of the status that are not stored yet; `written`: when the
     status was last written, or first looked at (seconds since the epoch). `heard`: what engines answered
-    before they were ready. `watch`: over its engines; `signs`: of their life, at the last
-    reading; `remade`: how often its Deployments had to be made anew.
-    `version`: an image and the version that an engine with it has told; `asked`: pod
-    uid -> how often it was asked for it.
+    before they were ready. `watch`: over its engines; `signs`: of their life, at the last reading; `remade`:
+    how often its Deployments had to be made anew. `version`: an image and the version that an engine with it
+    has told; `asked`: pod uid -> how often it was asked for it.
     """
 
     refused: Hindrances = field(default_factory=Hindrances)

@@ -208,10 +208,19 @@ def test_pods_that_die_again_and_again_are_given_longer_each_time_until_one_move
     for _ in range(6):
         patience.append(remade.patience("t"))
         for dead in (True, True, False):
-            remade.note((replace(pod("a", None), dead=dead),))
+            remade = remade.after((replace(pod("a", None), dead=dead),))
     assert patience == [300, 600, 1200, 2400, 3600, 3600]
-    remade.note((pod("a", None, moves=True),))
+    remade = remade.after((pod("a", None, moves=True),))
     assert remade.patience("t") == 300
+
+
+def test_pods_that_could_not_be_taken_at_once_stay_dead() -> None:
+    """The write may fail, or the operator end: they are not given twice as long for that."""
+    remade, signs = Remade(), {("a", 0): Sign(400.0, False, Silence(0.0, 400.0))}
+    for _ in range(3):
+        seen = with_stalls([pod("a", None)], signs, remade)
+        assert [p.dead for p in seen] == [True]
+        remade = remade.after(seen)
 
 
 def test_a_drafter_that_hangs_in_service_gives_its_pods_back() -> None:

@@ -286,7 +286,9 @@ class World:
         return Window(index, self.window_seconds, arms if self.traffic else {})
 
     def _seen_pods(self) -> tuple[Pod, ...]:
-        return self.remade.note(with_stalls((self._pod(p) for p in self.pods), self._signs, self.remade))
+        told = with_stalls((self._pod(p) for p in self.pods), self._signs, self.remade)
+        self.remade = self.remade.after(told)
+        return told
 
     def _note_silent(self) -> None:
         """As the operator remembers it from reading to reading."""

@@ -18,9 +18,9 @@ from specdeploy.rollout.evidence import load, outcome_of, settings_of, yardstick
 from specdeploy.rollout.health import Ailment, ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene, roles_of
-from specdeploy.rollout.stalls import LASTING_SECONDS, everywhere
+from specdeploy.rollout.stalls import LASTING_SECONDS
 from specdeploy.rollout.stuck import homeless
-from specdeploy.rollout.takeover import failed
+from specdeploy.rollout.takeover import excused, failed
 from specdeploy.rollout.verdicts import INVALID_DRAFTER, backoff
 
 # How long the trial's pod may find no room, once what it borrowed is gone.
@@ -163,7 +163,7 @@ def unhealthy(case: Case, spec: Spec) -> Ending | None:
 def _ailment(case: Case, pod: Pod, spec: Spec) -> Ailment | None:
     """What ails a pod of the trial. Where nothing moves in the others, either, nobody is blamed for it."""
     found = ailment((pod,), case.scene.now, spec.engine.startup_seconds)
-    if found is None or pod.silence is None or not everywhere(case.scene.seen.pods, case.trial.template):
+    if found is None or pod.silence is None or not excused(case.scene, case.trial.template, found):
         return found
     if pod.silence.seconds < LASTING_SECONDS:
         return None

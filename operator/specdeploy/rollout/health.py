@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from specdeploy.api.reasons import VerdictReason
 from specdeploy.api.status import instant
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.stalls import lasts
@@ -25,7 +26,6 @@ _EMPTY_PHRASES = ("See root cause above", "For further information visit")
 # vLLM's refusal of a GPU whose last user is still letting go of its memory.
 _FREE_MEMORY = "Free memory on device"
 _LONGEST_CAUSE = 300
-STALLED = "Stalled"
 # Engines that exit this often, soon after they have come up, crash again and again; a crash alone is the
 # kubelet's work.
 _CRASH_LOOP = 3
@@ -42,6 +42,11 @@ class Ailment:
     reason: str
     message: str
     of_engine: bool = True
+
+    @property
+    def is_stall(self) -> bool:
+        """It runs and stands still: its pod is still up, and all of its speed is lost."""
+        return self.reason == VerdictReason.STALLED
 
 
 def ailment(pods: Sequence[Pod], now: float, startup_seconds: int) -> Ailment | None:
@@ -100,7 +105,8 @@ def _stalled(pod: Pod) -> Ailment | None:
         return None
     since = instant(pod.silence.since)
     what = "left a request for one token unanswered" if pod.silence.asked else "held requests without a token"
-    return Ailment(STALLED, f"its engine stands still: it has {what} since {since} (pod {pod.name})")
+    text = f"its engine stands still: it has {what} since {since} (pod {pod.name})"
+    return Ailment(VerdictReason.STALLED.value, text)
 
 
 def _hopeless(pod: Pod) -> Ailment | None:

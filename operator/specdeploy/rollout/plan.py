@@ -99,9 +99,10 @@ def _drop_idle(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) 
     was up and is not ready for a moment is no such pod: its engine would have to load again. Those of a
     Deployment of which all stand still go even if they are wanted: they are made anew."""
     for template, count in counts.items():
-        idle = sum(not p.ready and not p.started for p in scene.pods(template))
-        dead = sum(p.dead for p in scene.pods(template))
-        counts[template] -= max(min(idle, _surplus(template, wanted, counts)), min(dead, count))
+        pods = scene.pods(template)
+        idle = sum(not p.ready and not p.started for p in pods)
+        all_dead = sum(p.dead for p in pods) >= count  # else others are about to be made
+        counts[template] -= count if all_dead else min(idle, _surplus(template, wanted, counts))
 
 
 def _drop_next(scene: Scene, wanted: Mapping[str, int], counts: dict[str, int]) -> None:

@@ -4,17 +4,17 @@ A promotion under way is reversed; else the best runner-up serves, or the baseli
 """
 
 from specdeploy.api.names import BASELINE
-from specdeploy.api.reasons import Outcome
+from specdeploy.api.reasons import Outcome, VerdictReason
 from specdeploy.api.status import Status, instant
 from specdeploy.rollout.decision import Ending, Event
-from specdeploy.rollout.health import STALLED, common_ailment
+from specdeploy.rollout.health import common_ailment
 from specdeploy.rollout.scene import Scene, promoting
 from specdeploy.rollout.serving import fall_back
-from specdeploy.rollout.stalls import everywhere
+from specdeploy.rollout.takeover import excused, loss_of
 from specdeploy.rollout.trial import reverse
 from specdeploy.rollout.verdicts import figures, record, verdict_of
 from specdeploy.rollout.watch import watch
-from specdeploy.rollout.way_back import LARGEST_SHARE, rolled_back, with_pace
+from specdeploy.rollout.way_back import rolled_back, with_pace
 
 Told = tuple[Status, tuple[Event, ...]]
 
@@ -34,7 +34,7 @@ def retire(scene: Scene, status: Status) -> Told:
     if failed is None or trial is not None:
         return status, events
     name = status.serving.name if status.serving else ""
-    why = "gives no token" if failed.reason == STALLED else "crashes again and again"
+    why = "gives no token" if failed.reason == VerdictReason.STALLED else "crashes again and again"
     status, taken = _take_off(scene, status, failed, f"{name} {why}")
     return status, (*events, *taken)
 
@@ -69,8 +69,7 @@ def _failing(scene: Scene, status: Status) -> Ending | None:
     if serving is None or spec is None or serving.name == BASELINE:
         return None
     found = common_ailment(scene.pods(serving.template), scene.now, spec.engine.startup_seconds)
-    if found is None or (found.reason == STALLED and everywhere(scene.seen.pods, serving.template)):
+    if found is None or excused(scene, serving.template, found):
         return None
     text = f"{serving.name}, which served: {found.message}"
-    loss = LARGEST_SHARE if found.reason == STALLED else 0.0
-    return Ending(Outcome.UNHEALTHY, found.reason, text, loss=loss)
+    return Ending(Outcome.UNHEALTHY, found.reason, text, loss=loss_of(found))

@@ -3,9 +3,8 @@
 The readings of counters -> stalls -> the pods of an observation -> health, conditions, what moves pods.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from specdeploy.api.status import instant
 from specdeploy.rollout.observation import Pod, Sign
@@ -22,26 +21,26 @@ Signs = Mapping[tuple[str, int], Sign]
 """By the uid of a pod and the restarts of its engine: another process lives another life."""
 
 
+@dataclass(frozen=True)
 class Remade:
-    """How often in a row all pods of a template were dead: each time they are given twice as long."""
+    """How often in a row all pods of a template were dead (`times`): each time they are given twice as long.
+    `dead`: templates whose pods are, and wait to be taken."""
 
-    def __init__(self) -> None:
-        self._times: Counter[str] = Counter()
-        self._dead: frozenset[str] = frozenset()
+    times: Mapping[str, int] = field(default_factory=dict)
+    dead: frozenset[str] = frozenset()
 
     def patience(self, template: str) -> float:
         """Seconds that its pods may stand still before they are made anew."""
-        return min(LONGEST_SECONDS, LASTING_SECONDS * 2.0 ** self._times[template])
+        before = self.times.get(template, 0) - (template in self.dead)
+        return min(LONGEST_SECONDS, LASTING_SECONDS * 2.0**before)
 
-    def note(self, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
-        """Count those that are dead now; who has moved since begins anew. The pods are handed on."""
-        dead = frozenset(pod.template for pod in pods if pod.dead)
-        self._times.update(dead - self._dead)
-        self._dead = dead
-        for pod in pods:
-            if pod.answers and pod.moves:
-                del self._times[pod.template]
-        return pods
+    def after(self, pods: Iterable[Pod]) -> "Remade":
+        """With those that are dead now; who has moved since begins anew."""
+        here = tuple(pods)
+        dead = frozenset(pod.template for pod in here if pod.dead)
+        moving = {pod.template for pod in here if pod.answers and pod.moves}
+        times = {**self.times, **{each: self.times.get(each, 0) + 1 for each in dead - self.dead}}
+        return Remade({each: count for each, count in times.items() if each not in moving}, dead)
 
 
 def with_stalls(pods: Iterable[Pod], signs: Signs, remade: Remade) -> tuple[Pod, ...]:
@@ -71,19 +70,14 @@ def everywhere(pods: Iterable[Pod], template: str) -> bool:
 
 def stand_still(pods: Iterable[Pod]) -> str | None:
     """Which pods stand still and what becomes of them, in words that stay while it lasts; None: none does."""
-    still = sorted((pod for pod in pods if pod.silence is not None and not pod.terminating), key=_name)
+    still = {pod.name: pod.silence.since for pod in pods if pod.silence is not None and not pod.terminating}
     if not still:
         return None
-    first, more = still[0], f" and {len(still) - 1} more" if still[1:] else ""
-    since = instant(min(pod.silence.since for pod in still if pod.silence is not None))
+    more, since = f" and {len(still) - 1} more" if len(still) > 1 else "", instant(min(still.values()))
     return (
-        f"{first.name}{more}: no sign of life since {since}, with /health answering; a pod that is deleted "
+        f"{min(still)}{more}: no sign of life since {since}, with /health answering; a pod that is deleted "
         f"is made anew, and so are all of a Deployment in which none lives for {LASTING_SECONDS / 60:.0f} min"
     )
-
-
-def _name(pod: Pod) -> str:
-    return pod.name
 
 
 def _as_it_is(pod: Pod, sign: Sign | None) -> Pod:

@@ -9,7 +9,7 @@ from specdeploy.api.reasons import Outcome, TrialState
 from specdeploy.api.spec import Spec
 from specdeploy.api.status import TrialStatus
 from specdeploy.rollout.decision import Ending
-from specdeploy.rollout.health import STALLED, Ailment, ailment, common, common_ailment
+from specdeploy.rollout.health import Ailment, ailment, common, common_ailment
 from specdeploy.rollout.observation import Pod
 from specdeploy.rollout.scene import Scene
 from specdeploy.rollout.stalls import everywhere, lasts
@@ -38,19 +38,28 @@ def failed(scene: Scene, trial: TrialStatus, pods: tuple[Pod, ...], spec: Spec) 
     when = "while it took over" if promoting else "on trial"
     pods = tuple(replace(p, silence=None) if promoting and not lasts(p) else p for p in pods)
     down = [found for pod in pods if (found := _down(pod, scene.now, within)) is not None]
-    excused = everywhere(scene.seen.pods, trial.template)
-    if down and len(down) >= common(len(pods)) and not (excused and down[0].reason == STALLED):
+    if down and len(down) >= common(len(pods)) and not excused(scene, trial.template, down[0]):
         text = f"{trial.drafter} {when}: {down[0].message}"
-        loss = LARGEST_SHARE if down[0].reason == STALLED else 0.0
-        return Ending(Outcome.UNHEALTHY, down[0].reason, text, loss=loss)
+        return Ending(Outcome.UNHEALTHY, down[0].reason, text, loss=loss_of(down[0]))
     lost = next((found for pod in pods if (found := _lost(pod, scene.now, within)) is not None), None)
     if lost is None:
         return None
     wait = backoff(trial.attempt)
-    why = "nothing moves in the others, either" if excused else f"one of {len(pods)} pods"
+    others = excused(scene, trial.template, lost)
+    why = "nothing moves in the others, either" if others else f"one of {len(pods)} pods"
     told = f"{trial.drafter} {when}: {lost.message}; {why}"
     text = f"{told}: nothing is said of the drafter, again in {wait:.0f} s"
     return Ending(Outcome.INCONCLUSIVE, lost.reason, text, retry_after=wait)
+
+
+def excused(scene: Scene, template: str, found: Ailment) -> bool:
+    """Whether what ails an engine of `template` is no fault of its drafter: all others stand still, too."""
+    return found.is_stall and everywhere(scene.seen.pods, template)
+
+
+def loss_of(found: Ailment) -> float:
+    """The share of speed that is lost while its pods are up: those that crash are not."""
+    return LARGEST_SHARE if found.is_stall else 0.0
 
 
 def _down(pod: Pod, now: float, within: int) -> Ailment | None:
